@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from .errors import ParameterError, quoted
+from .errors import ParameterError, quote
 
 MAX_INTEGER = 2**53 - 1
 """The largest integer that every JSON reader represents exactly."""
@@ -28,7 +28,7 @@ def set_patterns(sets: Any) -> list[str]:
     """Return the patterns that select sets, or raise `ParameterError` if there are none or if one is not a string."""
     patterns = as_list(sets)
     if not patterns or not all(isinstance(pattern, str) for pattern in patterns):
-        raise ParameterError(f"sets is {quoted(sets)}; name some sets, such as 'fog/*', or leave it out.")
+        raise ParameterError(f"sets is {quote(sets)}; name some sets, such as 'fog/*', or leave it out.")
     return patterns
 
 
@@ -51,10 +51,10 @@ def integer(name: str, value: Any, minimum: int = 1) -> int:
     except (TypeError, ValueError):  # The value is, for example, a string or an array with several numbers.
         pass
     limit = f"at least {minimum}" if minimum else "0 or more"
-    raise ParameterError(f"{name} is {quoted(value)}; expected a whole number, {limit} and at most 2**53 - 1.")
+    raise ParameterError(f"{name} is {quote(value)}; expected a whole number, {limit} and at most 2**53 - 1.")
 
 
 def check_choice(name: str, value: Any, known: Collection[str]) -> None:
     """Raise `ParameterError` if a value is not one of the known strings."""
     if not isinstance(value, str) or value not in known:
-        raise ParameterError(f"{name} is {quoted(value)}; expected one of {', '.join(known)}.")
+        raise ParameterError(f"{name} is {quote(value)}; expected one of {', '.join(known)}.")

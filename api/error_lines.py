@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from .errors import quoted
+from .errors import quote
 
 
 def error_lines(error: ValidationError) -> list[str]:
@@ -24,7 +24,7 @@ def error_line(details: ErrorDetails, location: str) -> str:
     message = details["msg"].removeprefix("Value error, ")
     given = details["input"]
     with_value = details["type"] not in ("missing", "value_error", "json_invalid") and not isinstance(given, dict)
-    return f"{location}: {message}{f' (given: {quoted(given)})' if with_value else ''}"
+    return f"{location}: {message}{f' (given: {quote(given)})' if with_value else ''}"
 
 
 def _location(location: tuple[str | int, ...]) -> str:

@@ -96,8 +96,8 @@ class FinishedDataset(BuildError):
     def with_call(self, call: str) -> str:
         """Return the message, which includes a call that makes a new dataset with all sets."""
         return (
-            f"{self.directory} is finished, so it is not changed, and it lacks {len(self.lacking)} of the requested "
-            f"sets ({first_few(self.lacking)}). Make a new dataset that also has them:\n  {call}"
+            f"{self.directory} is a finished dataset, which is never changed. It lacks {len(self.lacking)} of the "
+            f"requested sets ({first_few(self.lacking)}). Build a new dataset that also contains them:\n  {call}"
         )
 
 
@@ -121,8 +121,8 @@ class MissingParts(IncompleteBuild):
     def with_calls(self, calls: Sequence[str], finish: str) -> str:
         """Return the message, which includes the calls that make the missing parts and finish the build."""
         jobs = f"Job {self.jobs[0]}" if len(self.jobs) == 1 else f"Jobs {spans(self.jobs)}"
-        commands = listed(calls, MAX_LISTED_JOBS)
-        return f"{self.what} {jobs} of {self.of} will make them:\n{commands}\nThen finish the build:\n  {finish}"
+        commands = format_list(calls, MAX_LISTED_JOBS)
+        return f"{self.what} {jobs} of {self.of} will build them:\n{commands}\nThen finish the build:\n  {finish}"
 
 
 class VerificationError(CorruptsetError):
@@ -155,12 +155,12 @@ MAX_VALUE_LENGTH = 200
 """Number of characters after which a value in a message is truncated."""
 
 
-def quoted(value: object) -> str:
+def quote(value: object) -> str:
     """Return the repr of a value, truncated after 200 characters.
 
     Examples
     --------
-    >>> quoted("fog"), len(quoted("x" * 1000))
+    >>> quote("fog"), len(quote("x" * 1000))
     ("'fog'", 203)
     """
     try:
@@ -190,29 +190,29 @@ def suggest(name: str, known: Iterable[str]) -> str:
     ''
     """
     names = list(dict.fromkeys(known))
-    plain = _plain(name)
-    same = [other for other in names if _plain(other) == plain]
+    plain = _normalize(name)
+    same = [other for other in names if _normalize(other) == plain]
     begins = sorted(
-        (other for other in names if len(plain) > 2 and _plain(other).startswith(plain)),
+        (other for other in names if len(plain) > 2 and _normalize(other).startswith(plain)),
         key=lambda other: (len(other), other),
     )
-    as_word = [other for other in names if plain in re.split(r"[_/+-]", _plain(other))]
+    as_word = [other for other in names if plain in re.split(r"[_/+-]", _normalize(other))]
     similar = difflib.get_close_matches(name, names, n=MAX_SUGGESTIONS)
     near = same or list(dict.fromkeys([*begins, *similar, *as_word]))[:MAX_SUGGESTIONS]
     also = f" Also near: {', '.join(map(repr, near[1:]))}." if near[1:] else ""
     return f" Did you mean {near[0]!r}?{also}" if near else ""
 
 
-def _plain(name: str) -> str:
+def _normalize(name: str) -> str:
     return name.lower().replace("-", "_").replace(" ", "_")
 
 
-def listed(problems: Sequence[str], limit: int = 50) -> str:
+def format_list(problems: Sequence[str], limit: int = 50) -> str:
     """Return problems as indented lines, followed by the number of problems beyond the limit.
 
     Examples
     --------
-    >>> print(listed(["a", "b", "c"], limit=2))
+    >>> print(format_list(["a", "b", "c"], limit=2))
       a
       b
       ... and 1 more
@@ -240,12 +240,12 @@ def problems_message(where: str, problems: Sequence[str]) -> str:
     Examples
     --------
     >>> print(problems_message("mine.toml", ["a", "b"]))
-    mine.toml has 2 mistakes:
+    mine.toml contains 2 errors:
       a
       b
     """
     lines = "".join(f"\n  {problem}" for problem in problems)
-    return f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:{lines}"
+    return f"{where} contains {len(problems)} error{'s' * (len(problems) > 1)}:{lines}"
 
 
 def require_utf8_names() -> None:
@@ -263,12 +263,12 @@ def require_utf8_names() -> None:
 
 def install_extra(extra: str) -> str:
     """Return a sentence that explains how to install an extra from a clone."""
-    return f"Install the extra: in the clone of corruptset, run pip install '.[{extra}]'."
+    return f"To install the extra, go to your clone of corruptset and run pip install '.[{extra}]'."
 
 
 def install_add_on(package: str) -> str:
     """Return a sentence that explains how to install an add-on from a clone."""
-    return f"Install it: in the clone of corruptset, run pip install ./plugins/{package}."
+    return f"To install it, go to your clone of corruptset and run pip install ./plugins/{package}."
 
 
 BUILD = ("numba", "cv2", "scipy", "skimage", "joblib")
@@ -280,7 +280,7 @@ class NotInstalled(CorruptsetError, ImportError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"{name} is not installed, and this needs it. {install_extra('build')} Without the extra, corruptset can "
+            f"This needs {name}, which is not installed. {install_extra('build')} Without the extra, corruptset can "
             "open, verify, fetch, unpack, export and score datasets, but it cannot build them."
         )
 

@@ -34,11 +34,11 @@ class ProgressEvent:
 
     phase: str
     """``checking``, ``waiting``, ``preparing``, ``compiling`` (if kernels are not in the cache), ``building``,
-    ``finishing`` or ``done``.
+    ``finishing`` or ``done``. A plan has the phase ``measuring`` instead of the last three.
     """
     parts_done: int = 0
     """The number of finished parts. In the phase ``compiling``, the number of corruptions whose kernels have been
-    compiled.
+    compiled. In the phase ``measuring``, the number of measurements.
     """
     parts_total: int = 0
     images_done: int = 0
@@ -164,7 +164,7 @@ class ProgressDisplay:
         elif event.phase == "waiting":
             self._show(f"waiting for {event.waiting_for}", 0, 0)
         elif event.phase == "compiling":
-            self._show(event.phase, event.parts_done, event.parts_total, "corruptions, once on a machine")
+            self._show(event.phase, event.parts_done, event.parts_total, "corruptions, once per machine")
         elif event.images_total:
             self._show(event.phase, event.images_done, event.images_total, "images")
         elif event.phase != "done":  # When a build is done, its result is printed instead.

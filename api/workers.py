@@ -268,9 +268,9 @@ def workers_at_most(count: int) -> int:
     if not current_process().daemon:
         return count
     warnings.warn(
-        "This process is a daemonic worker, such as one of multiprocessing.Pool, which cannot start processes. So one "
-        f"process does the work of {count}. Call corruptset from the main process to use more, or use jobs=1 to "
-        "suppress this warning.",
+        "This process is a daemonic worker, such as one of multiprocessing.Pool, which cannot start processes. One "
+        f"process therefore does the work instead of {count}. To use more processes, call corruptset from the main "
+        "process. To suppress this warning, pass jobs=1.",
         CorruptsetWarning,
         stacklevel=3,
     )

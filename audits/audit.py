@@ -17,7 +17,7 @@ from .found_set import FoundData
 from .inventory import duplicates, missing_sets, repeated_labels
 from .page import write_page
 from .records import Audit, Finding
-from .request import Request, compared
+from .request import Request, compare_sets
 from .set_audit import Audited
 from .without_source import SetsComparison
 
@@ -95,7 +95,10 @@ def audit(
             f"{', '.join(BENCHMARKS)}."
         )
     if frost_textures is not None and source is None:
-        raise ParameterError("The frost textures are compared with a source. Give both, or none of them.")
+        raise ParameterError(
+            "Frost textures are only used to compare images with their source. Pass a source too, or leave "
+            "frost_textures (--frost-textures) out."
+        )
     if not isinstance(data, Mapping):
         data = Path(data).expanduser()
         if data.is_file() and data.suffix != ".npy":
@@ -113,10 +116,10 @@ def audit(
     if request.source is None:
         audited = SetsComparison(found, request.published(found), samples, loader=request.loader).run()
     else:
-        audited = compared(request, found, workers_at_most(jobs), progress_function(progress))
-    complete = sets is None and not request.loader and len(found.sets) > 1 and found.preprocessing is None
+        audited = compare_sets(request, found, workers_at_most(jobs), progress_function(progress))
+    complete = sets is None and not request.loader and len(found.sets) > 1 and found.complete
     complete = complete and data.is_dir()
-    result = _finished(found, request.published(found), audited, request.source, complete=complete)
+    result = _finish(found, request.published(found), audited, request.source, complete=complete)
     if out is not None:
         write_page(Path(out), result, {id: one.pictures for id, one in audited.items()})
     return result
@@ -129,7 +132,7 @@ def _archive(path: Path) -> Audit:
         if known.md5 == digest:
             return Audit(known.benchmark, f"{known.name} ({known.source})")
     same_size = [known for known in archives() if known.bytes == size]
-    hint = f" It has the size of {same_size[0].name}, so it is damaged." if same_size else ""
+    hint = f" It has the size of {same_size[0].name}, so it is a damaged copy of that archive." if same_size else ""
     text = (
         f"The checksum (MD5 {digest}) is not that of a published archive that corruptset knows.{hint} Unpack the "
         "archive, and audit the folder."
@@ -139,7 +142,7 @@ def _archive(path: Path) -> Audit:
     )
 
 
-def _finished(
+def _finish(
     found: FoundData,
     published: PublishedBenchmark | None,
     audited: Mapping[str, Audited],

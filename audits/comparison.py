@@ -24,7 +24,7 @@ from .records import Finding, SetAudit
 from .searches import agreement
 from .set_audit import Audited, SetAuditor, content_of
 from .set_images import SetImages, choose, read_images
-from .storage import ARRAY, after, likely_steps
+from .storage import ARRAY, apply_storage, likely_steps
 
 CLEAREST = ("brightness", "contrast", "jpeg_compression", "pixelate", "saturate", "defocus_blur", "gaussian_blur")
 """Corruptions that draw nothing at random and keep coarse structure.
@@ -34,7 +34,7 @@ The corruptions that best reveal how clean images were prepared come first.
 
 
 class SourceComparison:
-    """A comparison of the sets in some data with the clean images of a source."""
+    """A comparison of the sets of a dataset with the clean images of a source."""
 
     def __init__(
         self,
@@ -74,9 +74,12 @@ class SourceComparison:
         """Return the result for a set in which no image can be compared."""
         read = read_images(one, [(index, index) for index in range(min(one.count, 3))])
         if read.unreadable:
-            finding = unreadable_finding(read.unreadable)
+            finding = unreadable_finding(read.unreadable, one)
         else:
-            text = "No image of the source has the name of an image of this set. Name the source that it was made from."
+            text = (
+                "No image of the source has the same name as an image of this set. Pass the source from which the set "
+                "was made."
+            )
             finding = Finding("extra_images", text)
         return SetAudit(one.id, "not_checked", images=one.count, findings=(finding,))
 
@@ -125,8 +128,9 @@ class SourceComparison:
         contents = tuple(part.result.found for part in parts if part.result.found is not None)
         if all(part.result.verdict in ("same_pixels", "same_parameters", "inconclusive") for part in parts):
             text = (
-                f"The set has {one.count:,} images, five times as many as the source: all five severities, one after "
-                "the other. A score on it is a mean over the severities. Put each severity into a separate set."
+                f"The set has {one.count:,} images, five times as many as the source. It contains all five severities, "
+                "one after the other, so a score on it is a mean over the severities. Put each severity into a "
+                "separate set."
             )
             finding = Finding("extra_images", text)
             result = replace(
@@ -233,6 +237,6 @@ class SourceComparison:
                 made = expected.images(clean, [""] * len(clean))
                 side = min(probe.images.shape[1:3])
                 steps = likely_steps(probe.encoding or ARRAY, published, side)
-                if any(agreement(probe.images, clean, after(made, s), s) is not None for s in steps):
+                if any(agreement(probe.images, clean, apply_storage(made, s), s) is not None for s in steps):
                     return tried
         return preparation

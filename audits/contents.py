@@ -18,7 +18,7 @@ from .hypotheses import CLEAN, VARIANT, Hypothesis, alternatives
 from .records import Verdict
 from .searches import agreement, nearest_frost, nearest_motion, nearest_of_draws
 from .signatures import Distance, Signatures
-from .storage import Resized, Steps, after
+from .storage import Resized, Steps, apply_storage
 
 SIGNED = ("shear", "rotate", "translate")
 """The corruptions that draw nothing at random except signs."""
@@ -59,6 +59,8 @@ class SetContents:
     candidates: tuple[Hypothesis, ...] = ()
     exact: bool = False
     """Whether the pixels are equal to the predicted ones. If so, the set cannot contain anything else."""
+    twice: int = 0
+    """The number of images that were stored a second time with the same encoding (see `recompression`)."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class ContentSearch:
         if observed.own is not None:
             made = observed.own(observed.clean, observed.ids)
             for steps in observed.steps:
-                if agreement(observed.images, observed.clean, after(made, steps), steps) is not None:
+                if agreement(observed.images, observed.clean, apply_storage(made, steps), steps) is not None:
                     return SetContents("same_pixels", expected, steps, exact=True)
         if expected is not None and (exact := self._exactly(observed, expected)) is not None:
             nearer = self._nearer_severity(observed, expected, exact)
@@ -182,7 +184,9 @@ class ContentSearch:
         """Return a function that computes the images that a hypothesis predicts, or None if its draws are unknown."""
 
         def plain(observed: Observed, part: slice) -> Images:
-            return after(hypothesis.images(observed.clean[part], observed.ids[part], textures=self.textures), steps)
+            return apply_storage(
+                hypothesis.images(observed.clean[part], observed.ids[part], textures=self.textures), steps
+            )
 
         if hypothesis.deterministic or hypothesis.calibration == VARIANT:
             return plain if hypothesis.deterministic else None
@@ -291,7 +295,7 @@ class ContentSearch:
             drawn = []
             for seed in range(_OWN_SEED, _OWN_SEED + _FROST_DRAWS):
                 made = distance.hypothesis.images(observed.clean, observed.ids, seed=seed, textures=self.textures)
-                own = image_weight(after(made, near.steps), observed.clean)
+                own = image_weight(apply_storage(made, near.steps), observed.clean)
                 drawn.append(nominal if own is None else own.value)
             return drawn
 
@@ -357,7 +361,7 @@ class ContentSearch:
         errors = list[tuple[float, int]]()
         for number, hypothesis in enumerate(hypotheses):
             made = hypothesis.images(observed.clean[:1], observed.ids[:1])
-            error = min(float(np.square(_after(made, steps) - image).mean()) for steps in observed.steps)
+            error = min(float(np.square(_apply_storage(made, steps) - image).mean()) for steps in observed.steps)
             errors.append((error, number))
         return [hypotheses[number] for error, number in sorted(errors)[:6] if error < 400]
 
@@ -371,8 +375,8 @@ def _moves_points(hypothesis: Hypothesis) -> bool:
     return hypothesis.corruption == "elastic_transform" and hypothesis.calibration != VARIANT
 
 
-def _after(images: Images, steps: Steps) -> NDArray[np.float32]:
-    return np.asarray(after(images, steps)[0], np.float32)
+def _apply_storage(images: Images, steps: Steps) -> NDArray[np.float32]:
+    return np.asarray(apply_storage(images, steps)[0], np.float32)
 
 
 def verdict_of(found: Hypothesis, expected: Hypothesis | None) -> Verdict:

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from ..corruptions.registry import Images
 from .hypotheses import Hypothesis
-from .storage import Steps, after
+from .storage import Steps, apply_storage
 
 _SMOOTHING = ((3.0, 1.5, 0.0), (1.5, 0.0), (5.0, 2.0, 0.0))
 """The standard deviations of the smoothing in successive fits, for each attempt."""
@@ -70,7 +70,7 @@ def affine_fit(found: Images, clean: Images) -> AffineFit:
     points[:2] = (points[:2] + 0.5) / scale - 0.5
     moves, rest = np.full((len(clean), 6), np.nan), np.zeros(len(clean))
     for i, (image, own) in enumerate(zip(found, clean, strict=True)):
-        error, inverse = _aligned(_reduced(own, scale), _reduced(image, scale))
+        error, inverse = _align(_reduced(own, scale), _reduced(image, scale))
         rest[i] = np.log(error + _ROUNDING)
         square = np.vstack([inverse, (0, 0, 1)])
         if abs(np.linalg.det(square)) > _SINGULAR:
@@ -86,7 +86,7 @@ def _reduced(image: NDArray[np.uint8], scale: float) -> NDArray[np.float32]:
     return values.reshape(*values.shape[:2], -1)
 
 
-def _aligned(clean: NDArray[np.float32], found: NDArray[np.float32]) -> tuple[float, NDArray[np.float64]]:
+def _align(clean: NDArray[np.float32], found: NDArray[np.float32]) -> tuple[float, NDArray[np.float64]]:
     """Return the mean square difference of two images after the best alignment.
 
     The second value is the affine map from positions in the found image to positions in the clean image, (2, 3).
@@ -115,7 +115,7 @@ def _smoothed(image: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:
 def _descent(
     clean: NDArray[np.float32], found: NDArray[np.float32], matrix: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """Refine an affine map by the method of Levenberg and Marquardt, and return the mean square difference and the map.
+    """Refine an affine map with the Levenberg-Marquardt method, and return the mean square difference and the map.
 
     OpenCV's `findTransformECC` fails for many images with little texture, and ignores what is reflected at the border.
     """
@@ -162,7 +162,7 @@ def _descent(
 
 @dataclass(frozen=True)
 class OwnFits:
-    """Fits to corruptset's own draws under a hypothesis, whose true displacements are known."""
+    """Fits to elastic transforms that corruptset draws under a hypothesis. Their true displacements are known."""
 
     limit: float
     """The maximum displacement of the points. Displacements are distributed uniformly up to this limit."""
@@ -184,7 +184,7 @@ def own_fits(clean: Images, ids: Sequence[str], hypothesis: Hypothesis, steps: S
             hypothesis.images(clean[i : i + 1], [ids[i]], seed=_OWN_SEED + draw, draws={"points": points[i]})
             for i in range(len(clean))
         ]
-        fits.append(affine_fit(after(np.concatenate(made), steps), clean))
+        fits.append(affine_fit(apply_storage(np.concatenate(made), steps), clean))
         true.append(points.transpose(0, 2, 1).reshape(len(clean), 6) * limit)
     moves = np.stack([fit.moves for fit in fits])
     return OwnFits(limit, moves, moves - np.stack(true), np.stack([fit.rest for fit in fits]))
@@ -257,7 +257,7 @@ def not_rejected(found: AffineFit, own: Sequence[OwnFits], named: int | None) ->
 
 
 def _test(observed: float, drawn: NDArray[np.float64]) -> Test:
-    """Compare a sum over images with its distribution, which is estimated from draws, (draws, N)."""
+    """Compare a sum over N images with its distribution, which is estimated from `drawn`, a (draws, N) array."""
     draws, mean = len(drawn), float(drawn.mean(axis=0).sum())
     error = float(np.sqrt(drawn.var(axis=0, ddof=1).sum() * (1 + 1 / draws))) + 1e-6
     normal = (observed - mean) / error

@@ -12,10 +12,23 @@ from numpy.typing import NDArray
 
 from ..corruptions.registry import Images
 from ..errors import ImageError
-from ..generate.sources.decoding import BadSample, decode
+from ..files import open_regular, read_regular, reason
+from ..generate.sources.decoding import MAX_FILE_BYTES, BadSample, decode
 from .storage import ARRAY, StoredAs, stored_as
 
 Pixels = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What the manifest of a dataset that corruptset built states about the files of its sets."""
+
+    encodings: tuple[StoredAs, ...]
+    """The encodings that files can have. The first one is the usual one."""
+    published: bool
+    """Whether the recipe is that of a published benchmark, so that the encoding should be the published one."""
+    repair: str
+    """A sentence that says how to restore the files."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,9 @@ class FoundSet:
     own: Callable[[Images, Sequence[str]], Images] | None = None
     """For a dataset that corruptset built, a function that computes images of the set from clean images and ids."""
 
+    recorded: Recorded | None = None
+    """For a dataset that corruptset built, what its manifest states about the files."""
+
     @property
     def count(self) -> int:
         """The number of images."""
@@ -60,6 +76,8 @@ class FoundData:
     """A description of the layout, such as "arrays of CIFAR-10-C"."""
     name: str | None = None
     """The name of the benchmark, if a manifest states it."""
+    complete: bool = True
+    """Whether the data should contain all sets of the benchmark. It is False for a recipe of the user's own."""
     preprocessing: Any = None
     """The preprocessing that a manifest states, if there is a manifest."""
     classes: Sequence[str] = ()
@@ -73,17 +91,18 @@ class FoundData:
 def file_pixels(path: Path) -> Pixels:
     """Read the pixels of an image file, or raise `ImageError` with the reason why it cannot be read."""
     try:
-        return decode(path.read_bytes())
+        return decode(read_regular(path, MAX_FILE_BYTES))
     except BadSample as e:
         raise ImageError(f"{path.name} {e}") from None
     except OSError as e:
-        raise ImageError(f"{path.name} cannot be read ({e.strerror})") from None
+        raise ImageError(f"{path.name} cannot be read ({reason(e)})") from None
 
 
 def file_header(path: Path) -> StoredAs:
-    """Return how an image file is stored, according to its header."""
+    """Return how an image file is stored, according to its header. Only the header is read."""
     try:
-        return stored_as(path.read_bytes())
+        with open_regular(path) as file:
+            return stored_as(file)
     except OSError:
         return StoredAs("unknown")
 

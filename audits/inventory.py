@@ -33,7 +33,8 @@ def missing_sets(data: FoundData, benchmark: PublishedBenchmark | None) -> list[
     }
     if partial:
         listed = "; ".join(f"{name} lacks severity {', '.join(map(str, absent))}" for name, absent in partial.items())
-        out.append(Finding("missing_sets", f"{listed}. A mean over the other severities is not comparable."))
+        text = f"{listed}. A mean over the other severities is not comparable with published means."
+        out.append(Finding("missing_sets", text))
     return out
 
 
@@ -41,7 +42,7 @@ def unknown_set(found: FoundSet) -> list[Finding]:
     """Return a finding if the name of a set is not the name of a corruption."""
     if found.corruption is not None or found.own is not None:
         return []
-    text = f"No corruption is called {found.id!r}. The set was compared with all corruptions that are known."
+    text = f"No corruption is called {found.id!r}. The set was compared with all known corruptions."
     return [Finding("unknown_set", text)]
 
 
@@ -56,8 +57,8 @@ def duplicates(digests: Mapping[str, str]) -> dict[str, Finding]:
         for set_id in group if len(group) > 1 else ():
             others = [other for other in group if other != set_id]
             text = (
-                f"The compared images are pixel by pixel those of {first_few(others, 4)}. At most one of these sets is "
-                "what its name says, unless both names mean the same."
+                f"The compared images have the same pixels as those of {first_few(others, 4)}. At most one of these "
+                "sets matches its name, unless the names mean the same."
             )
             out[set_id] = Finding("duplicate_set", text)
     return out
@@ -89,8 +90,9 @@ def repeated_labels(sets: Sequence[FoundSet]) -> dict[str, Finding]:
         if labels != base and len(labels) == len(base):
             wrong = sum(a != b for a, b in zip(labels, base, strict=True))
             text = (
-                f"labels.npy has other labels for this severity than for the first one, in {wrong:,} of {len(base):,} "
-                "rows. The published file repeats the labels of the test set five times. Get labels.npy again."
+                f"In {wrong:,} of {len(base):,} rows, the label of this severity in labels.npy differs from that of "
+                "the first severity. The published file repeats the labels of the test set five times. Download "
+                "labels.npy again."
             )
             out[found.id] = Finding("other_labels", text)
     return out

@@ -28,7 +28,7 @@ _DEEPEST = 4
 def read_data(path: Path) -> FoundData:
     """Return the sets in a folder or an array file. Raise `SourceError` if no set is found."""
     if not path.exists():
-        raise SourceError(f"{path} does not exist. Give the folder of a corrupted dataset, or one of its archives.")
+        raise SourceError(f"{path} does not exist. Pass the folder of a corrupted dataset, or one of its archives.")
     if path.is_file():
         if path.suffix != ".npy":
             raise SourceError(
@@ -38,7 +38,7 @@ def read_data(path: Path) -> FoundData:
         return _arrays([path], path.parent)
     if (path / MANIFEST).is_file():
         return read_dataset(path)
-    arrays = [file for file in sorted(path.glob("*.npy")) if file.is_file() and _inside(file, path)]
+    arrays = [file for file in sorted(path.glob("*.npy")) if file.is_file() and _is_inside(file, path)]
     named = [file for file in arrays if corruption_name(file.stem) is not None]
     if named:
         return _arrays(named, path)
@@ -62,15 +62,15 @@ def read_data(path: Path) -> FoundData:
 
 def _links_out(path: Path) -> str:
     """Return a sentence about the symbolic links that lead out of a folder, or an empty string if there are none."""
-    names = sorted(entry.name for entry in os.scandir(path) if not _inside(Path(entry.path), path))
+    names = sorted(entry.name for entry in os.scandir(path) if not _is_inside(Path(entry.path), path))
     return (
-        f" Links that lead out of the folder are not followed: {first_few(names)}. Audit what they lead to."
+        f" Links that lead out of the folder are not followed: {first_few(names)}. Audit their targets instead."
         if names
         else ""
     )
 
 
-def _inside(path: Path, root: Path) -> bool:
+def _is_inside(path: Path, root: Path) -> bool:
     """Return whether a path stays inside a folder after symbolic links are resolved."""
     return not path.is_symlink() or path.resolve().is_relative_to(root.resolve())
 
@@ -78,7 +78,7 @@ def _inside(path: Path, root: Path) -> bool:
 def _folders(path: Path) -> list[Path]:
     with os.scandir(path) as entries:
         found = [Path(entry.path) for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
-    return sorted(folder for folder in found if _inside(folder, path))
+    return sorted(folder for folder in found if _is_inside(folder, path))
 
 
 def open_array(path: Path) -> NDArray[Any]:
@@ -101,7 +101,7 @@ def open_array(path: Path) -> NDArray[Any]:
 def _labels(folder: Path, remarks: list[tuple[str, str]]) -> NDArray[Any] | None:
     """Return the labels that belong to arrays. If they cannot be read, add a remark and return None."""
     file = folder / "labels.npy"
-    if not file.is_file() or not _inside(file, folder):
+    if not file.is_file() or not _is_inside(file, folder):
         return None
     try:
         return open_array(file)
@@ -135,14 +135,15 @@ def _arrays(files: Sequence[Path], folder: Path) -> FoundData:
             remarks.append(
                 (
                     "missing_images",
-                    f"{file.name} has {rows:,} rows, which five severities cannot share. Its rows were compared as one "
-                    "set. Loaders that take equal parts return wrong images, so get the file again.",
+                    f"{file.name} has {rows:,} rows, which cannot be divided equally among five severities. All rows "
+                    "were compared as one set. Loaders that split the file into equal parts return wrong images, so "
+                    "download the file again.",
                 )
             )
         corruption, size = corruption_name(file.stem), rows // severities
         own_labels = labels if labels is not None and len(labels) in (rows, size) else None
         if labels is not None and own_labels is None:
-            text = f"labels.npy has {len(labels):,} labels, and {file.name} has {rows:,} images. Get both files again."
+            text = f"labels.npy has {len(labels):,} labels, and {file.name} has {rows:,} images. Copy both again."
             remarks.append(("other_labels", text))
         for severity in range(1, severities + 1):
             first = (severity - 1) * size
@@ -186,7 +187,7 @@ def _mnist(folders: Sequence[Path]) -> FoundData:
     for folder in folders:
         for split in ("test", "train"):
             images, labels = folder / f"{split}_images.npy", folder / f"{split}_labels.npy"
-            if not (images.is_file() and _inside(images, folder)):
+            if not (images.is_file() and _is_inside(images, folder)):
                 continue
             array = open_array(images)
             sets.append(
@@ -255,7 +256,7 @@ def _image_files(folder: Path, shared: dict[str, str]) -> Iterator[str]:
     for entry in listed:
         if entry.name.startswith("."):
             continue
-        if entry.is_dir() and _inside(Path(entry.path), folder):
+        if entry.is_dir() and _is_inside(Path(entry.path), folder):
             with os.scandir(entry.path) as inner:
                 names += [
                     f"{entry.name}/{file.name}"
@@ -271,7 +272,7 @@ def _image_files(folder: Path, shared: dict[str, str]) -> Iterator[str]:
 
 
 def _leaves(entry: os.DirEntry[str], folder: Path) -> bool:
-    return entry.is_symlink() and not _inside(Path(entry.path), folder)
+    return entry.is_symlink() and not _is_inside(Path(entry.path), folder)
 
 
 def _folder_set(

@@ -13,7 +13,7 @@ from .layouts import range_keys
 from .names import parsed_id
 
 
-def loaded(data: Mapping[str, Any]) -> FoundData:
+def sets_of_loader(data: Mapping[str, Any]) -> FoundData:
     """Return the sets that a loader provides as a mapping of set ids to sequences of (image, label)."""
     sets = []
     for set_id, items in data.items():
@@ -34,7 +34,7 @@ def loaded(data: Mapping[str, Any]) -> FoundData:
                     _pair(items, i, set_id)[0], f"Image {i} of {set_id!r}"
                 ),
                 header=array_header,
-                label=lambda i, items=items, set_id=set_id: _plain(_pair(items, i, set_id)[1]),  # type: ignore[misc]
+                label=lambda i, items=items, set_id=set_id: _convert_label(_pair(items, i, set_id)[1]),  # type: ignore[misc]
                 labels_cheap=False,
             )
         )
@@ -48,7 +48,7 @@ def _pair(items: Any, index: int, set_id: str) -> tuple[Any, Any]:
     return item[0], item[1]
 
 
-def _plain(label: Any) -> str | int | None:
+def _convert_label(label: Any) -> str | int | None:
     if label is None or isinstance(label, str):
         return label
     return int(np.asarray(label).reshape(-1)[0])

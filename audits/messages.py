@@ -6,101 +6,35 @@ from collections.abc import Sequence
 
 from ..errors import first_few
 from .archives import BAR, PublishedBenchmark
+from .found_set import FoundSet
 from .records import Finding
-from .storage import Resized, Steps, StoredAs, steps_of
-
-LOSSLESS = ("array", "png", "bmp", "tiff", "ppm")
-
-
-def storage_findings(
-    stored: StoredAs, benchmark: PublishedBenchmark, steps: Steps | None, *, loader: bool
-) -> list[Finding]:
-    """Return findings on how a set is stored.
-
-    Parameters
-    ----------
-    stored : StoredAs
-        The encoding of the files in the set.
-    benchmark : PublishedBenchmark
-        The benchmark whose published encoding is expected.
-    steps : tuple of steps, optional
-        The storage steps after the corruption, or None if they are unknown.
-    loader : bool
-        Whether the images come from the user's loader, which has already decoded them.
-    """
-    out, published = list[Finding](), benchmark.stored
-    if steps is not None and any(isinstance(step, Resized) for step in steps):
-        text = (
-            "The stored images were resized and cropped once more. Every image is enlarged by 14 % and smoothed, so "
-            "scores differ from published ones. Read the files at their own size."
-        )
-        out.append(Finding("resized", text))
-    grey = stored.subsampling == "grey" and stored.quality == published.quality  # Another finding reports grey images.
-    if stored == published or stored.format == "unknown" or grey:
-        return out
-    encoded = () if steps is None else steps_of(steps)
-    went_through = published.step is not None and published.step in encoded
-    if published.step is None:
-        if stored.format not in LOSSLESS:
-            text = (
-                f"The images are stored as {stored.words}; {benchmark.title} was published as raw pixels. Compression "
-                "changes every image, so scores differ from published ones. Use the published arrays."
-            )
-            out.append(Finding("reencoded", text))
-        return out
-    if stored.format in LOSSLESS:
-        if went_through and (loader or stored.format == "array"):
-            return out
-        if went_through:
-            text = (
-                f"The files are {stored.words} copies of the decoded {published.words} images. Scores are not affected."
-            )
-            out.append(Finding("reencoded", text))
-        elif steps is not None or not loader:
-            sure = "never" if steps is not None else "perhaps never"
-            text = (
-                f"The images were {sure} stored as {published.words}, as {benchmark.title} was published. The JPEG "
-                "compression smooths noise, so scores on these images differ from published ones, mostly downwards for "
-                "noise. Store the images as published before you compare scores."
-            )
-            out.append(Finding("not_encoded", text))
-        return out
-    twice = len(encoded) > 1 and went_through
-    how = "stored once more as" if twice else "stored as"
-    text = (
-        f"The images were {how} {stored.words}; {benchmark.title} was published as {published.words}. Another "
-        "compression changes the strength of noise and fine detail, so scores differ from published ones. Get the "
-        "published files."
-    )
-    out.append(Finding("reencoded", text))
-    return out
 
 
 def preprocessing_finding(found: str, published: str) -> Finding:
     """Return a finding that the clean images were prepared differently from the published ones."""
     text = (
-        f"The source images were {found}; the published images were {published}. Objects have another size or shape, "
-        "so scores differ from published ones. Prepare the images as published."
+        f"The source images were {found}, but the published images were {published}. Objects have a different size or "
+        "shape, so scores differ from published ones. Prepare the images as published."
     )
     return Finding("other_preprocessing", text)
 
 
 BGR = Finding(
     "other_preprocessing",
-    "Red and blue are exchanged. OpenCV reads images as BGR; convert them to RGB before they are stored or classified. "
-    "Scores on these images are too low.",
+    "Red and blue are exchanged, so scores on these images are too low. OpenCV reads images as BGR. Convert them to "
+    "RGB before you store or classify them.",
 )
 GREY = Finding(
     "other_preprocessing",
-    "The images are grey, and the source is in colour. Scores on them differ from published ones.",
+    "The images are grey, but the source is in colour. Scores on these images differ from published ones.",
 )
 
 
 def size_finding(size: tuple[int, int], expected: tuple[int, int]) -> Finding:
     """Return a finding that the images of a set do not have the expected size."""
     text = (
-        f"The images have {size[1]}x{size[0]} pixels; {expected[1]}x{expected[0]} are expected. They were not "
-        "compared. They were resized, or they belong to another benchmark. Get the set again from where it came."
+        f"The images have {size[1]}x{size[0]} pixels, but {expected[1]}x{expected[0]} are expected, so they were not "
+        "compared. They were resized, or they belong to a different benchmark. Copy the set again from its origin."
     )
     return Finding("resized", text)
 
@@ -111,15 +45,15 @@ def count_finding(count: int, expected: int, what: str) -> Finding | None:
         return None
     if count < expected:
         text = (
-            f"The set has {count:,} images; {what} has {expected:,}. The score is that of a part of the images. "
+            f"The set has {count:,} images, but {what} has {expected:,}. A score on it covers only some of the images. "
             "Compare it only with scores on the same images."
         )
         return Finding("missing_images", text)
     times = count / expected
     severities = " Perhaps all five severities are in one set." if times == 5 else ""
     text = (
-        f"The set has {count:,} images; {what} has {expected:,}.{severities} Find out which images are too many before "
-        "you use its score."
+        f"The set has {count:,} images, but {what} has {expected:,}.{severities} Find out which images are surplus "
+        "before you use a score on this set."
     )
     return Finding("extra_images", text)
 
@@ -127,17 +61,16 @@ def count_finding(count: int, expected: int, what: str) -> Finding | None:
 def strangers_finding(names: Sequence[str], count: int) -> Finding:
     """Return a finding that some images have no image of the same name in the source."""
     text = (
-        f"{count:,} images have no source image of their name: {first_few(names, 3)}. They were not compared. If the "
-        "source is complete, they do not belong to the set."
+        f"{count:,} images have no source image with the same name: {first_few(names, 3)}. They were not compared. If "
+        "the source is complete, they do not belong to the set."
     )
     return Finding("extra_images", text)
 
 
-def unreadable_finding(reasons: Sequence[str]) -> Finding:
-    """Return a finding that some images cannot be read."""
-    text = (
-        f"{len(reasons)} of the images looked at cannot be read: {reasons[0]}. Copy the set again from where it came."
-    )
+def unreadable_finding(reasons: Sequence[str], found: FoundSet) -> Finding:
+    """Return a finding that some images of a set cannot be read."""
+    advice = "Copy the set again from its origin." if found.recorded is None else found.recorded.repair
+    text = f"{len(reasons)} of the inspected images cannot be read: {reasons[0]}. {advice}"
     return Finding("unreadable_images", text)
 
 
@@ -151,7 +84,7 @@ def not_computable_finding(corruption: str) -> Finding:
 def labels_finding(wrong: int, checked: int, classes: int, shift: int | None) -> Finding:
     """Return a finding that labels differ from the labels of the source."""
     share = wrong / checked
-    moved = "" if shift is None else f" All of them are moved by {shift:+d}."
+    moved = "" if shift is None else f" All of them are shifted by {shift:+d}."
     text = (
         f"The labels of {classes} class{'es' * (classes != 1)} differ from those of the source.{moved} Top-1 accuracy "
         f"is wrong for {share:.0%} of the images. Take the labels from the source."
@@ -164,14 +97,14 @@ def verdict_words(benchmark: PublishedBenchmark | None) -> dict[str, str]:
     name = "the benchmark" if benchmark is None else benchmark.title
     return {
         "identical": "the file has its published checksum",
-        "same_pixels": "the images have the pixels that this corruption gives for the source",
+        "same_pixels": "the images are identical to those that this corruption makes from the source",
         "same_parameters": "the images have their own random draws, with the parameters that the name promises",
         "other_severity": "another severity of this corruption",
-        "other_calibration": f"the right corruption and severity, with other parameters than {name}",
+        "other_calibration": f"the right corruption and severity, but not with the parameters of {name}",
         "other_corruption": "another corruption",
         "clean": "not corrupted",
         "other_images": "not made from the images of this source",
-        "other_order": "the right images in another order, or with exchanged names",
-        "inconclusive": "the statistics do not decide; the candidates are listed",
+        "other_order": "the right images in a different order, or with exchanged names",
+        "inconclusive": "the statistics do not show which corruption it is; the candidates are listed",
         "not_checked": "there is nothing to compare with",
     }

@@ -17,7 +17,7 @@ from .archives import BENCHMARKS, PublishedBenchmark, benchmark_of
 from .comparison import SourceComparison
 from .found_set import FoundData, FoundSet
 from .layouts import read_data
-from .loaded_sets import loaded
+from .loaded_sets import sets_of_loader
 from .set_audit import Audited
 
 Progress = Callable[[str, int, int], None]
@@ -48,7 +48,7 @@ class Request:
 
     def found(self) -> FoundData:
         """Return the sets that were chosen from the data."""
-        found = loaded(self.data) if self.loader else read_data(Path(self.data))
+        found = sets_of_loader(self.data) if self.loader else read_data(Path(self.data))
         chosen = [s for s in found.sets if self.sets is None or any(fnmatchcase(s.id, glob) for glob in self.sets)]
         if not chosen:
             names = f"{', '.join(s.id for s in found.sets[:8])}{', ...' * (len(found.sets) > 8)}"
@@ -58,7 +58,7 @@ class Request:
 
     def published(self, found: FoundData) -> PublishedBenchmark | None:
         """Return the benchmark that the user named, or otherwise the one that the data appears to be a copy of."""
-        return BENCHMARKS[self.benchmark] if self.benchmark is not None else _guessed(found)
+        return BENCHMARKS[self.benchmark] if self.benchmark is not None else _guess_benchmark(found)
 
     def comparison(self, found: FoundData) -> SourceComparison:
         """Return an object that compares the sets with the source."""
@@ -69,7 +69,7 @@ class Request:
         return SourceComparison(found, self.published(found), opened, self.samples, textures, loader=self.loader)
 
 
-def compared(request: Request, found: FoundData, jobs: int, tell: Progress) -> dict[str, Audited]:
+def compare_sets(request: Request, found: FoundData, jobs: int, tell: Progress) -> dict[str, Audited]:
     """Return the results for all sets of a request that has a source.
 
     One worker gets all severities of a corruption, because the severities share statistics.
@@ -92,12 +92,12 @@ def compared(request: Request, found: FoundData, jobs: int, tell: Progress) -> d
 def _results(task: tuple[Request, tuple[str, ...]]) -> dict[str, Audited]:
     """Return the results for some sets. A worker runs this function, and opens the data and the source only once."""
     request, ids = task
-    comparison = _opened(request)
+    comparison = _open_source(request)
     return comparison.run([one for one in comparison.found.sets if one.id in ids], lambda *_: None)
 
 
 @functools.lru_cache(maxsize=1)
-def _opened(request: Request) -> SourceComparison:
+def _open_source(request: Request) -> SourceComparison:
     return request.comparison(request.found())
 
 
@@ -110,7 +110,7 @@ def _groups(sets: Sequence[FoundSet]) -> dict[str, tuple[str, ...]]:
     return groups
 
 
-def _guessed(found: FoundData) -> PublishedBenchmark | None:
+def _guess_benchmark(found: FoundData) -> PublishedBenchmark | None:
     """Return the benchmark that the data appears to be a copy of, or None."""
     if found.name is not None:
         return BENCHMARKS[found.name]

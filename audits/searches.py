@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..corruptions.blur.motion import motion_filter
 from ..corruptions.registry import Images
 from .hypotheses import Hypothesis
-from .storage import Steps, after
+from .storage import Steps, apply_storage
 
 Pixels = NDArray[np.uint8]
 _GREATEST_ANGLE = 45.0
@@ -53,12 +53,12 @@ def nearest_motion(found: Images, clean: Images, hypothesis: Hypothesis, steps: 
         for count in (61, 41, 21):
             angles = np.linspace(low, high, count)
             made = motion_filter(np.repeat(clean[i : i + 1], count, axis=0), radius, sigma, angles)
-            made = after(made, steps)
+            made = apply_storage(made, steps)
             errors = np.square(made.astype(np.float32) - found[i]).mean(axis=(1, 2, 3))
             best, step = float(angles[int(errors.argmin())]), (high - low) / (count - 1)
             low, high = best - 1.5 * step, best + 1.5 * step
         out[i] = motion_filter(clean[i : i + 1], radius, sigma, np.array([best]))[0]
-    return after(out, steps)
+    return apply_storage(out, steps)
 
 
 def nearest_frost(found: Images, clean: Images, hypothesis: Hypothesis, steps: Steps, textures: Any) -> Images:
@@ -89,14 +89,14 @@ def nearest_frost(found: Images, clean: Images, hypothesis: Hypothesis, steps: S
             if score < best:
                 best, crop = score, texture[row : row + height, column : column + width]
         out[i] = hypothesis.images(clean[i : i + 1], [""], draws={"texture": np.ascontiguousarray(crop)})[0]
-    return after(out, steps)
+    return apply_storage(out, steps)
 
 
 def nearest_of_draws(found: Images, clean: Images, ids: Sequence[str], hypothesis: Hypothesis, steps: Steps) -> Images:
     """Return the nearest of several random draws for each found image. The corruption must draw only signs."""
     best, errors = np.zeros_like(found), np.full(len(found), np.inf)
     for seed in range(SIGNS):
-        made = after(hypothesis.images(clean, ids, seed=seed), steps)
+        made = apply_storage(hypothesis.images(clean, ids, seed=seed), steps)
         error = np.square(made.astype(np.float32) - found).mean(axis=(1, 2, 3))
         nearer = error < errors
         best[nearer], errors[nearer] = made[nearer], error[nearer]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..corruptions.registry import Images
 from .features import FEATURES, Base, Features, base_of, features
 from .hypotheses import Hypothesis
-from .storage import Steps, after
+from .storage import Steps, apply_storage
 
 _FLOOR = np.array(list(FEATURES.values()))
 LOG_ODDS = 5.0
@@ -82,7 +82,9 @@ class Signatures:
             # Seed 0 is left out, because a dataset that corruptset built may have it.
             made = [
                 features(
-                    after(hypothesis.images(self.clean, self.ids, seed=7919 + k, textures=self.textures), steps),
+                    apply_storage(
+                        hypothesis.images(self.clean, self.ids, seed=7919 + k, textures=self.textures), steps
+                    ),
                     self.bases,
                 )
                 for k in range(draws)
@@ -96,7 +98,7 @@ class Signatures:
         key = (hypothesis, steps, tuple(few))
         if key not in self._rough:
             ids = [self.ids[row] for row in few]
-            made = after(hypothesis.images(self.clean[few], ids, seed=7919, textures=self.textures), steps)
+            made = apply_storage(hypothesis.images(self.clean[few], ids, seed=7919, textures=self.textures), steps)
             self._rough[key] = features(made, [self.bases[row] for row in few])
         z = (observed[:_FEW] - self._rough[key]).mean(axis=0) / (_SPREAD * _FLOOR)
         return float(np.sqrt(np.mean(np.minimum(z**2, _LARGEST))))
@@ -135,7 +137,9 @@ class Signatures:
             bases = [self.bases[row] for row in rows]
             self._drawn[key] = [
                 features(
-                    after(hypothesis.images(clean, ids, seed=_CALIBRATION_SEED + k, textures=self.textures), steps),
+                    apply_storage(
+                        hypothesis.images(clean, ids, seed=_CALIBRATION_SEED + k, textures=self.textures), steps
+                    ),
                     bases,
                 )
                 for k in range(1 if hypothesis.deterministic else _CALIBRATION_DRAWS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import io
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import cv2
 import numpy as np
@@ -72,10 +72,10 @@ def _tables(picture: Image.Image) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(table) for table in picture.quantization.values())  # type: ignore[attr-defined]
 
 
-def stored_as(data: bytes) -> StoredAs:
+def stored_as(data: bytes | BinaryIO) -> StoredAs:
     """Return the encoding that the header of an image file states. The format is ``unknown`` if it cannot be read."""
     try:
-        with Image.open(io.BytesIO(data)) as picture:
+        with Image.open(io.BytesIO(data) if isinstance(data, bytes) else data) as picture:
             if not isinstance(picture, JpegImagePlugin.JpegImageFile):
                 return StoredAs((picture.format or "unknown").lower())
             sampling = JpegImagePlugin.get_sampling(picture)
@@ -108,14 +108,14 @@ Steps = tuple[Step, ...]
 """The steps that an image went through after it was corrupted, in order."""
 
 
-def after(images: Images, steps: Steps) -> Images:
+def apply_storage(images: Images, steps: Steps) -> Images:
     """Apply storage steps to images (N, H, W, C)."""
     for step in steps:
-        images = np.stack([_after(image, step) for image in images])
+        images = np.stack([_apply_step(image, step) for image in images])
     return images
 
 
-def _after(image: Pixels, step: Step) -> Pixels:
+def _apply_step(image: Pixels, step: Step) -> Pixels:
     if isinstance(step, RedBlueExchanged):
         return np.ascontiguousarray(image[..., ::-1])
     if isinstance(step, ConvertedToGrey):

@@ -30,15 +30,15 @@ def sentence(set_id: str, audited: SetAudit) -> str:
     """Return a sentence that says how the contents of a set differ from its name."""
     if audited.verdict == "other_order":
         found = "" if audited.found is None else f" The images are {_content(audited.found)}."
-        return f"{set_id} has the images of the source in another order, or with exchanged names.{found}"
+        return f"{set_id} has the images of the source in a different order, or with exchanged names.{found}"
     if audited.verdict == "other_images":
-        return f"{set_id} was not made from the images of this source that have its names."
+        return f"{set_id} was not made from the images with the same names in this source."
     if audited.verdict == "clean":
         return f"{set_id} is not corrupted."
     if audited.verdict == "inconclusive":
         candidates = ", or ".join(_content(c) for c in audited.candidates)
-        return f"{set_id} is not known with certainty. " + (
-            f"It can be {candidates}." if candidates else "It matches no corruption that corruptset knows."
+        return f"The contents of {set_id} cannot be determined with certainty. " + (
+            f"It may contain {candidates}." if candidates else "It matches no corruption that corruptset knows."
         )
     if audited.found is not None:
         return f"{set_id} contains {_content(audited.found)}."

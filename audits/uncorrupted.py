@@ -11,7 +11,7 @@ from ..corruptions.registry import Images
 from .hypotheses import hypothesis_of
 from .searches import mismatch
 from .set_images import SetImages
-from .storage import ARRAY, Steps, after
+from .storage import ARRAY, Steps, apply_storage
 
 REFERENCES = tuple((name, severity) for name in ("brightness", "contrast") for severity in (1, 2))
 """The sets that reveal whether other sets are clean. Their corruptions draw nothing at random and hide no details."""
@@ -27,7 +27,7 @@ _SHIFT = 4
 """The shift in pixels that moves images off the grid of JPEG blocks."""
 
 
-def uncorrupted(read: SetImages, clean: SetImages | None, references: Sequence[SetImages], calibration: str) -> bool:
+def is_uncorrupted(read: SetImages, clean: SetImages | None, references: Sequence[SetImages], calibration: str) -> bool:
     """Return whether the images of a set are clean.
 
     The images are clean if they equal the images in the set ``clean``, or if corrupting them gives the images in a
@@ -45,7 +45,7 @@ def uncorrupted(read: SetImages, clean: SetImages | None, references: Sequence[S
         The calibration of the benchmark.
     """
     if clean is not None:
-        own, theirs = _shared(read, clean)
+        own, theirs = _shared_images(read, clean)
         if len(own) >= _LEAST_SHARED and mismatch(own, theirs) <= _ROUNDING:
             return True
     return any(_predicts(read, reference, calibration) for reference in references if reference.found is not read.found)
@@ -54,17 +54,17 @@ def uncorrupted(read: SetImages, clean: SetImages | None, references: Sequence[S
 def _predicts(read: SetImages, reference: SetImages, calibration: str) -> bool:
     """Return whether corrupting the images of a set gives the images of a reference set."""
     expected = hypothesis_of(str(reference.found.corruption), reference.found.severity, calibration)
-    own, theirs = _shared(read, reference)
+    own, theirs = _shared_images(read, reference)
     if expected is None or len(own) < _LEAST_SHARED or own.shape != theirs.shape:
         return False
     own_steps, steps = _steps(read), _steps(reference)
 
     def corrupted(images: Images) -> Images:
-        return after(expected.images(images, [""] * len(images)), steps)
+        return apply_storage(expected.images(images, [""] * len(images)), steps)
 
     # The clean images before compression are unknown. Compressing shifted images again shows the effect of compression.
     shifted = np.roll(own, (_SHIFT, _SHIFT), axis=(1, 2))
-    caused = mismatch(corrupted(after(shifted, own_steps)), corrupted(shifted))
+    caused = mismatch(corrupted(apply_storage(shifted, own_steps)), corrupted(shifted))
     return mismatch(corrupted(own), theirs) <= _TOLERANCE * caused + _ROUNDING
 
 
@@ -73,7 +73,7 @@ def _steps(read: SetImages) -> Steps:
     return () if step is None else (step,)
 
 
-def _shared(first: SetImages, second: SetImages) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def _shared_images(first: SetImages, second: SetImages) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return the images in two sets that have the same names or row numbers, in the same order."""
     nothing = np.empty((0, 1, 1, 1), np.uint8)
     if first.images is None or second.images is None or first.images.shape[1:] != second.images.shape[1:]:

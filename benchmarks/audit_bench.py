@@ -29,7 +29,7 @@ from corruptset.audits.hypotheses import Hypothesis, hypothesis_of
 from corruptset.audits.preparations import candidates
 from corruptset.audits.set_audit import SetAuditor
 from corruptset.audits.set_images import read_images
-from corruptset.audits.storage import ARRAY, PUBLISHED, Resized, StoredAs, after
+from corruptset.audits.storage import ARRAY, PUBLISHED, Resized, StoredAs, apply_storage
 from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.sources.source import Sample, Source
 from corruptset.manifests.records.models import ClassRecord
@@ -97,7 +97,7 @@ class Family:
 
     def kept(self, images: Images) -> Images:
         """Return images after the encoding and decoding that the published benchmark applies."""
-        return after(images, () if self.stored.step is None else (self.stored.step,))
+        return apply_storage(images, () if self.stored.step is None else (self.stored.step,))
 
 
 def same(name: str, *, drawn: bool) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ def cases(family: Family) -> Iterator[Case]:
             if family.stored == PUBLISHED:
                 yield from _encoded(family, name, severity, images, right)
             elif images.shape[3] == 3 and severity in (1, 4):
-                lossy = after(images, (_quality(90),))
+                lossy = apply_storage(images, (_quality(90),))
                 stored = StoredAs("jpeg", 90, "4:2:0")
                 yield Case("JPEG instead of raw pixels", name, number, lossy, stored, right, ("reencoded",))
     yield from _from_other_images(family)
@@ -159,15 +159,15 @@ def _encoded(family: Family, name: str, severity: int, images: Images, right: tu
     published = family.kept(images)
     if severity in (1, 4):
         yield Case("PNG, never JPEG", name, severity, images, StoredAs("png"), right, ("not_encoded",))
-        lower = after(published, (_quality(75),))
+        lower = apply_storage(published, (_quality(75),))
         yield Case("JPEG quality 75", name, severity, lower, StoredAs("jpeg", 75, "4:2:0"), right, ("reencoded",))
     if severity in (2, 5):
-        higher = after(images, (_quality(95),))
+        higher = apply_storage(images, (_quality(95),))
         yield Case("JPEG quality 95", name, severity, higher, StoredAs("jpeg", 95, "4:2:0"), right, ("reencoded",))
-        full = after(images, (_quality(85, "4:4:4"),))
+        full = apply_storage(images, (_quality(85, "4:4:4"),))
         yield Case("JPEG 4:4:4", name, severity, full, StoredAs("jpeg", 85, "4:4:4"), right, ("reencoded",))
     if severity == 3:
-        resized = after(published, (Resized(256, 224),))
+        resized = apply_storage(published, (Resized(256, 224),))
         yield Case("resized twice", name, severity, resized, ARRAY, right, ("resized",))
         yield Case("PNG of the JPEG", name, severity, published, StoredAs("png"), right, ("reencoded",))
 

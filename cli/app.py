@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..corruptions.add_ons import cannot_load, install_hint, installed
+from ..corruptions.add_ons import cannot_load, find_add_ons, install_hint
 from ..errors import ParameterError, PluginError
 from ..foreign import ForeignCode
 from . import INTERRUPTED
@@ -17,7 +17,7 @@ from .build import build
 from .compare import compare, report
 from .corrupt import check_corruption, corrupt, preview
 from .export import export, page
-from .failures import fail, guarded, stop
+from .failures import fail, guard, stop
 from .hints import HintedCommand
 from .output import prepare_streams, say, silence, unwritable
 from .plan import plan
@@ -28,7 +28,7 @@ from .verify import rebuild, verify
 
 ABOUT = "Build and check static benchmarks of corrupted images, such as ImageNet-C."
 EPILOG = (
-    "Exit codes: 0 success; 1 a verification, audit or check failed, or a build is unfinished; 2 a mistake in the "
+    "Exit codes: 0 success; 1 a verification, audit or check failed, or a build is unfinished; 2 an error in the "
     "command or its input; 3 the machine failed (disk, memory or workers); 130 interrupted."
 )
 COMMANDS: list[Callable[..., None]] = [
@@ -72,14 +72,14 @@ def application(commands: dict[str, Callable[..., None]]) -> typer.Typer:
     for name, command in commands.items():
         # Each paragraph becomes one line, because typer does not rewrap lines.
         paragraphs = [" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n")]
-        result.command(name, cls=HintedCommand, help="\n\n".join(paragraphs))(guarded(command))
+        result.command(name, cls=HintedCommand, help="\n\n".join(paragraphs))(guard(command))
     return result
 
 
 app = application(BUILT_IN)
 
 
-def needed(arguments: list[str]) -> dict[str, Callable[..., None]]:
+def select_commands(arguments: list[str]) -> dict[str, Callable[..., None]]:
     """Return the command that the arguments name, or all commands if they name no known command.
 
     Typer reads the signature of every command that it is given. This takes longer than running most commands. Commands
@@ -89,7 +89,7 @@ def needed(arguments: list[str]) -> dict[str, Callable[..., None]]:
     requested = next((word for word in arguments if not word.startswith("-")), None)
     if requested in BUILT_IN:
         return {requested: BUILT_IN[requested]}
-    entries = {name: entry for name, entry in installed("commands").items() if name not in BUILT_IN}
+    entries = {name: entry for name, entry in find_add_ons("commands").items() if name not in BUILT_IN}
     if requested is not None and requested not in entries and install_hint(requested):
         raise ParameterError(f"There is no command {requested!r}.{install_hint(requested)}")
     result = dict(BUILT_IN)
@@ -110,7 +110,7 @@ def run() -> None:
     """Run the command line and exit with the exit code of the command."""
     prepare_streams()
     try:
-        application(needed(sys.argv[1:]))(prog_name="corruptset")
+        application(select_commands(sys.argv[1:]))(prog_name="corruptset")
     except (ParameterError, PluginError) as e:
         sys.exit(fail(e))
     except KeyboardInterrupt:

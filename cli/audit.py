@@ -127,7 +127,7 @@ def _put_audit(result: Audit, out: Path | None) -> None:
         put()
         for line in meanings(result):
             put(line)
-    for sets, text in _merged(result.sets).items():
+    for sets, text in _merge_findings(result.sets).items():
         more = f" and {plural(len(sets) - MOST_NAMED, 'more set')}" if len(sets) > MOST_NAMED else ""
         put(f"\n{', '.join(sets[:MOST_NAMED])}{more}:")
         put(f"  {text}")
@@ -135,7 +135,7 @@ def _put_audit(result: Audit, out: Path | None) -> None:
         put(f"\n{finding.text}")
 
 
-def _merged(sets: Mapping[str, SetAudit]) -> dict[tuple[str, ...], str]:
+def _merge_findings(sets: Mapping[str, SetAudit]) -> dict[tuple[str, ...], str]:
     """Return a mapping from groups of sets to the findings that they share. Each finding occurs once."""
     by_text = defaultdict[str, list[str]](list)
     for set_id, audited in sets.items():

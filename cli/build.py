@@ -138,7 +138,8 @@ def build(
     """
     if part is not None and finish:
         raise typer.BadParameter(
-            "--part and --finish exclude each other. First run all jobs with --part, then --finish.",
+            "--part and --finish cannot be combined. First run all jobs with --part, then run the command once with "
+            "--finish.",
             param_hint="--part",
         )
     chosen, notes = chosen_recipe(
@@ -197,7 +198,7 @@ def build(
         else:
             built = run(chosen, given, out, extend=extend, finish=finish, progress=progress, **options)
     if part is not None:
-        hint = [] if as_json else ["When all jobs are finished, run the same command with --finish in place of --part."]
+        hint = [] if as_json else ["When all jobs are finished, run the same command with --finish instead of --part."]
         return put_result(fields_of(share) | {"notes": [*share.notes, *notes, *hint]}, as_json=as_json)
     _put_build(built, [*built.notes, *notes], as_json=as_json)
 

@@ -70,7 +70,10 @@ def _put_comparison(done: Comparison) -> None:
         if table.name == "summary":
             put_notes(table.notes)
     if paired := [d.exceeds for d in done.differences if d.exceeds is not None]:
-        put(f"{sum(paired)} of {len(paired)} differences between models exceed their 95 % confidence intervals.")
+        put(
+            f"For {sum(paired)} of {len(paired)} differences between models, the 95 % confidence interval does not "
+            "contain 0."
+        )
     put_notes(done.notes)
     put_facts({"Files": "".join(f"\n  {file}" for file in done.files)})
 

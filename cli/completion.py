@@ -57,10 +57,10 @@ def sources(incomplete: str) -> list[str]:
 
 def layouts(incomplete: str) -> list[str]:
     """Complete the name of an export layout."""
-    from ..corruptions.add_ons import installed
+    from ..corruptions.add_ons import find_add_ons
     from ..generate.exports.layouts import LAYOUTS
 
-    return _beginning(incomplete, [*LAYOUTS, *installed("exports")])
+    return _beginning(incomplete, [*LAYOUTS, *find_add_ons("exports")])
 
 
 def sets(ctx: typer.Context, incomplete: str) -> list[str]:

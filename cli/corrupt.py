@@ -38,7 +38,7 @@ Key = Annotated[
     typer.Option(
         metavar="TEXT",
         rich_help_panel=SETS,
-        help="The key of the image. Together with the seed it determines the random draws. The default is the file "
+        help="The key of the image. Together with the seed, it determines the random draws. The default is the file "
         "name without its suffix. A build uses the sample id.",
     ),
 ]
@@ -177,7 +177,8 @@ def corrupt(
     words = [word for word in re.findall("[a-z][a-z0-9_]*", name) if is_corruption(word)]
     if ladder is not None and all(get_corruption(word).gradual is None for word in words):
         raise ParameterError(
-            f"--ladder goes with a gradual degradation, but {name!r} does not contain one. Leave the option out."
+            f"--ladder can only be used with a gradual degradation, but {name!r} does not contain one. Leave the "
+            "option out."
         )
     write_atomic(target, parse_encoding({"format": OUTPUT_FORMATS[target.suffix.lower()]}).encode(result))
     graded = [word for word in words if get_corruption(word).gradual is None]
@@ -208,8 +209,8 @@ def _refuse_textures(name: str) -> None:
 
     if name not in corruption_names() or "textures" not in get_corruption(name).resources:
         raise ParameterError(
-            f"--frost-textures goes with the corruption frost, but NAME is {name!r}. Pass frost and its --severity, or "
-            "leave the option out."
+            f"--frost-textures can only be used with the corruption frost, but NAME is {name!r}. Pass frost and its "
+            "--severity, or leave the option out."
         )
 
 
@@ -359,8 +360,8 @@ def check_corruption(
     """Check that a corruption meets the requirements of corruptset.
 
     A corruption must be deterministic and independent of batching, and must accept images of any size. It must return
-    uint8 images, and its random draws must depend only on the seed and the key of each image. One sentence is printed
-    for each failure, and the exit code is then 1.
+    uint8 images, and its random draws must depend only on the seed, the parameters and the key of the image. One
+    sentence is printed for each failure, and the exit code is then 1.
     """
     from .. import check_corruption as run
 

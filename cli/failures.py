@@ -33,7 +33,7 @@ MACHINE_FAILED = 3
 _PATH_ERRORS = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG}
 
 
-def guarded(command: Callable[..., None]) -> Callable[..., None]:
+def guard(command: Callable[..., None]) -> Callable[..., None]:
     """Wrap a command, so that its exceptions become a message and an exit code.
 
     With ``--json``, the error is also printed as JSON on standard output. ``CORRUPTSET_DEBUG=1`` adds the traceback.

@@ -52,12 +52,12 @@ Paths are shorter than this.
 """
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Truncate long values in a message or a table cell after 200 characters.
 
     Examples
     --------
-    >>> len(shortened(f"name is {'x' * 5000!r}; expected a name")), shortened("name is 'x'; expected a name")
+    >>> len(shorten(f"name is {'x' * 5000!r}; expected a name")), shorten("name is 'x'; expected a name")
     (230, "name is 'x'; expected a name")
     """
     return _UNBROKEN.sub(r"\1...", _QUOTED.sub(r"\1\2\1...", text))
@@ -92,7 +92,7 @@ def put_rich(table: Table) -> None:
 
 def say(text: str, *, style: str | None = None) -> None:
     """Write a message to standard error, without wrapping it but with long values truncated."""
-    put(shortened(text), style=style, stderr=True)
+    put(shorten(text), style=style, stderr=True)
 
 
 def progress_of(command: str) -> ProgressDisplay:
@@ -103,7 +103,7 @@ def progress_of(command: str) -> ProgressDisplay:
 def put_notes(notes: Iterable[str]) -> None:
     """Write notes on the result to standard output, one paragraph per note."""
     for note in notes:
-        put(f"Note: {shortened(note)}", style="yellow")
+        put(f"Note: {shorten(note)}", style="yellow")
 
 
 def put_json(value: Any) -> None:

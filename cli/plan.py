@@ -50,7 +50,7 @@ from .options import (
     SurrogateBatch,
     Train,
 )
-from .output import put, put_json, put_notes
+from .output import progress_of, put, put_json, put_notes
 from .recipe_choice import SAMPLE, RecipeName, chosen_recipe, source_notes
 from .records import chain, put_facts, put_table
 
@@ -63,11 +63,6 @@ MAX_NAMED_CLASSES = 5
 MAX_NAMED_CORRUPTIONS = 24
 """The maximum number of corruptions or chains per family that are named in the summary of a plan."""
 STORES = {"images": "every region as an image", "table": "whole images and a table of regions"}
-CONTAINERS = {
-    "folder": "image folders",
-    "hdf5": "HDF5 shards",
-    "both": "image folders and HDF5 shards",
-}
 
 
 def plan(
@@ -138,41 +133,43 @@ def plan(
     )
     from .. import plan as run
 
-    planned = run(
-        chosen,
-        source or SAMPLE,
-        out=out,
-        seed=seed,
-        jobs=jobs,
-        sets=sets,
-        samples=samples,
-        first=first,
-        per_class=per_class,
-        ids=ids,
-        per_super_category=per_super_category,
-        storage=storage,
-        encoding=encoding,
-        optimize=optimize,
-        skip_bad=skip_bad,
-        calibration=calibration,
-        coupling=coupling,
-        scale=scale,
-        metrics=metrics,
-        frost_textures=frost_textures,
-        surrogate=surrogate,
-        device=device,
-        surrogate_batch=surrogate_batch,
-        labels=labels,
-        split=split,
-        groups=groups,
-        hold_out=hold_out,
-        train=train,
-        images=images,
-        any_shape=any_shape,
-        store=store,
-        page=page,
-        plugins=plugins,
-    )
+    with progress_of("plan") as progress:
+        planned = run(
+            chosen,
+            source or SAMPLE,
+            out=out,
+            seed=seed,
+            jobs=jobs,
+            sets=sets,
+            samples=samples,
+            first=first,
+            per_class=per_class,
+            ids=ids,
+            per_super_category=per_super_category,
+            storage=storage,
+            encoding=encoding,
+            optimize=optimize,
+            skip_bad=skip_bad,
+            calibration=calibration,
+            coupling=coupling,
+            scale=scale,
+            metrics=metrics,
+            frost_textures=frost_textures,
+            surrogate=surrogate,
+            device=device,
+            surrogate_batch=surrogate_batch,
+            labels=labels,
+            split=split,
+            groups=groups,
+            hold_out=hold_out,
+            train=train,
+            images=images,
+            any_shape=any_shape,
+            store=store,
+            page=page,
+            plugins=plugins,
+            progress=progress,
+        )
     notes = [*planned.notes, *notes, *source_notes(source)]
     if as_json:
         return put_json(planned.as_json() | {"notes": notes})
@@ -197,7 +194,7 @@ def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
     of_recipe = f"{len(planned.sets)} of {planned.recipe} {planned.version}"
     of_images = f" (regions of {planned.source_images} images)" if planned.store == "images" else ""
     others = f" and at least {plural(planned.other_sizes, 'other size')}" if planned.other_sizes else ""
-    stored = f"{CONTAINERS[planned.storage]} of {planned.encoding['format']}"
+    stored = _stored_as(planned.storage, planned.encoding["format"])
     # If the size was estimated from some of the samples, its uncertainty is known.
     within = f" (within {planned.deviation:.0%}, from {planned.looked_at} of the samples)" if planned.deviation else ""
     speed = f"{plural(planned.jobs, 'worker')}, {planned.images / planned.seconds:,.0f} images/s"
@@ -214,8 +211,6 @@ def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
             "Work": f"{work}, in {plural(planned.parts, 'part')}",
         }
     )
-    if planned.moves_content:
-        notes = [_moves_note(planned.moves_content), *notes]
     for name, count in planned.stores.items():
         chosen = "chosen" if name == planned.store else f"--store {name}"
         put(f"Store:  {STORES[name]}: about {size(count)} ({chosen})")
@@ -224,11 +219,13 @@ def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
     put_notes(notes)
 
 
-def _moves_note(names: Sequence[str]) -> str:
-    """Return a note about the corruptions that move the content of images."""
-    if len(names) == 1:
-        return f"The corruption {names[0]} moves the content of images, so boxes and masks no longer fit."
-    return f"These corruptions move the content of images, so boxes and masks no longer fit: {first_few(names)}."
+def _stored_as(storage: str, image_format: str) -> str:
+    """Return text that describes the containers of the images. Shards contain JPEG files, but never PNG files."""
+    forms = {
+        "folder": f"{image_format.upper()} files in folders",
+        "hdf5": "HDF5 shards of JPEG images" if image_format == "jpeg" else "HDF5 shards of uncompressed pixels",
+    }
+    return " and ".join(forms.values()) if storage == "both" else forms[storage]
 
 
 def stored_twice(alone: Mapping[str, int]) -> str:

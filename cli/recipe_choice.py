@@ -76,8 +76,8 @@ def chosen_recipe(
         raise RecipeError("\n".join([text, *rows]))
     if recipe == PAIRS:
         if not first_stages or not second_stages:
-            raise RecipeError(f"The recipe pairs needs --first-stages and --second-stages, as in: {EXAMPLE}")
-        from ..generate.recipes.two_factor import calibration_for, calibration_note, pairs
+            raise RecipeError(f"The recipe 'pairs' needs --first-stages and --second-stages, as in: {EXAMPLE}")
+        from ..generate.recipes.two_factor import calibration_for, calibration_note, pairs, vertical_notes
 
         scheme = source.partition(":")[0]
         table = calibration or calibration_for(scheme)
@@ -89,12 +89,13 @@ def chosen_recipe(
             orders=orders or "both",
             calibration=table,
         )
-        return made, [] if calibration else [calibration_note(scheme, made)]
+        notes = [] if calibration else [calibration_note(scheme)]
+        return made, [*notes, *vertical_notes(stage for spec in made.resolve().sets for stage in spec.stages)]
     given = {"first-stages": first_stages, "second-stages": second_stages, "levels": levels, "orders": orders}
     if misplaced := [f"--{name}" for name, value in given.items() if value]:
         raise RecipeError(
-            f"{' and '.join(misplaced)}: only with the recipe 'pairs', but the recipe is {recipe!r}. Leave the "
-            f"{'options' if len(misplaced) > 1 else 'option'} out, or use the recipe 'pairs'."
+            f"{' and '.join(misplaced)} can only be used with the recipe 'pairs', but the recipe is {recipe!r}. Leave "
+            f"the {'options' if len(misplaced) > 1 else 'option'} out, or use the recipe 'pairs'."
         )
     if is_source(recipe):
         raise RecipeError(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..manifests.records.report import printable
 from ..quantities import duration, size
-from .output import console, put, put_json, put_notes, put_rich, shortened
+from .output import console, put, put_json, put_notes, put_rich, shorten
 
 MIN_WRAPPED_WIDTH = 20
 """The minimum width of a column with wrapped cells. If it is reached, other columns are left out."""
@@ -19,7 +19,7 @@ def put_facts(facts: Mapping[str, Any]) -> None:
     known = {name: fact for name, fact in facts.items() if fact not in (None, "")}
     width = max(map(len, known), default=0) + 2
     for name, fact in known.items():
-        put(f"{name + ': ':{width}}{shortened(str(fact))}")
+        put(f"{name + ': ':{width}}{shorten(str(fact))}")
 
 
 def put_rows(
@@ -38,7 +38,7 @@ def put_rows(
     from rich.table import Table
 
     wrapped = wrapped or {columns[-1]} - set(right)
-    lines = [[shortened(cell) for cell in row] for row in rows]
+    lines = [[shorten(cell) for cell in row] for row in rows]
     out = console()
 
     def width(i: int) -> int:
@@ -89,6 +89,8 @@ SPARE = (
 """The columns that are left out if a table is too wide, in this order."""
 MAX_FACTS_PER_LINE = 7
 """The maximum number of entries in a mapping that is printed on one line."""
+LISTED = ("archives",)
+"""The record fields whose items are always printed on separate lines."""
 MAX_INLINE_LENGTH = 40
 """The minimum length of list items that are printed on separate lines."""
 
@@ -167,7 +169,7 @@ def _cell(key: str, field: Any) -> str:
         return printable(settings(field))
     if isinstance(field, list | tuple):
         items = [printable(value(item)) for item in field]
-        is_short = len(max(items, default="", key=len)) < MAX_INLINE_LENGTH
+        is_short = key not in LISTED and len(max(items, default="", key=len)) < MAX_INLINE_LENGTH
         return ", ".join(items) if is_short else "".join(f"\n  {item}" for item in items)
     return printable(value(field))
 

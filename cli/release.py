@@ -62,7 +62,11 @@ def pack(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="FOLDER", rich_help_panel=OUTPUT, help="A new or empty folder for the archives."
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            rich_help_panel=OUTPUT,
+            help="A new or empty folder for the archives, or the folder of an interrupted call.",
         ),
     ],
     by: Annotated[
@@ -163,8 +167,8 @@ def publish(
         Literal["plain", "huggingface", "zenodo"] | None,
         typer.Option(
             "--for",
-            help="The layout to prepare, by default the one that suits --to. zenodo writes a folder with zenodo.json "
-            "and with the files to upload in files/.",
+            help="The layout to prepare, by default the one that suits --to. zenodo writes a folder with zenodo.json, "
+            "and with the files to upload in its folder files/.",
         ),
     ] = None,
     go: Annotated[bool, typer.Option("--go", help="Send the files. Without it, only show what would be sent.")] = False,

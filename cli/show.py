@@ -76,20 +76,24 @@ def _put_shown(shown: Shown) -> None:
             record["hold_out"] = f"the {hold_out['grouping'] or 'groups'} {first_few(hold_out['groups'])}"
         record["sets"] = [{field: row[field] for field in ("id", "role", "aliases", "stages")} for row in shown["sets"]]
     if shown.kind == "build":
+        from ..generate.recipes.two_factor import calibration_text
+
         record["excluded"] = len(record["excluded"])
+        name, side = record["calibration"], record.pop("calibration_side")
+        record["calibration"] = None if name is None else calibration_text(name, side)
         record["sets"] = [_with_metrics(row) for row in record["sets"]]
     put_record(record)
     if shown.kind == "build" and any("ms_ssim" in row for row in record["sets"]):
         put(
             "The number in brackets is the difference of MS-SSIM from 0.9 at severity 1 and from 0.5 at severity 5. "
-            "The authors of ImageNet-C chose severities for these values."
+            "The authors of ImageNet-C chose their severities to reach these values."
         )
 
 
 def _draws_and_sources(record: dict[str, Any]) -> None:
     from ..generate.show import of_severities
 
-    draws = record["draws"] or "values for each pixel only"
+    draws = record["draws"] or "values that cannot be passed"
     record["draws"] = "nothing" if record.pop("deterministic") else draws
     moves = not record.pop("preserves_geometry")
     record["content"] = "moves, so boxes and masks of the clean image no longer fit" if moves else "stays in place"

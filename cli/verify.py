@@ -125,7 +125,8 @@ def _put_report(report: VerificationReport, checked: Path) -> None:
         say(f"{report.directory}: {plural(len(report.problems), 'problem')}", style="red")
         return _put_first([f"{problem.kind}: {problem.path}: {problem.detail}" for problem in report.problems], "more")
     counts = report.checked
-    parts = [f"{n} {what}" for what, n in counts.items() if n and what not in ("bytes", "rederived")]
+    nouns = {"sets": "set", "samples": "sample", "images": "image", "files": "other file"}
+    parts = [plural(counts[what], noun) for what, noun in nouns.items() if counts.get(what)]
     parts += [f"{size(counts['bytes'])} on disk"] * bool(counts["bytes"])
     parts += [f"{counts['rederived']} samples rederived from the source"] * bool(counts["rederived"])
     put(f"{checked}: verified ({', '.join(parts)})", style="green")
@@ -145,7 +146,7 @@ def _put_first(lines: Sequence[str], more: str) -> None:
         put(f"... and {len(lines) - MAX_LISTED_PROBLEMS} {more} (--json lists all)")
 
 
-def _compared(done: Rebuilt) -> dict[str, Any]:
+def _rebuild_record(done: Rebuilt) -> dict[str, Any]:
     built = done.built
     comparison = {name: getattr(done, name) for name in ("whole", "identical", "other_files", "other_images")}
     counts = {"sets": len(built.manifest.sets), "images": built.images, "seconds": round(built.seconds, 3)}
@@ -201,4 +202,4 @@ def rebuild(
             jobs=jobs,
             progress=progress,
         )
-    put_result(_compared(done), as_json=as_json)
+    put_result(_rebuild_record(done), as_json=as_json)

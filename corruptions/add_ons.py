@@ -63,7 +63,7 @@ Kind = Literal["corruptions", "recipes", "tables", "sources", "exports", "comman
 
 
 @functools.cache
-def installed(kind: Kind) -> dict[str, EntryPoint]:
+def find_add_ons(kind: Kind) -> dict[str, EntryPoint]:
     """Return the installed entry points of one kind by name."""
     return {
         entry.name: entry for entry in sorted(entry_points(group=f"corruptset.{kind}"), key=lambda entry: entry.name)
@@ -73,7 +73,7 @@ def installed(kind: Kind) -> dict[str, EntryPoint]:
 @functools.cache
 def installed_files(kind: Literal["recipes", "tables"]) -> dict[str, Traversable]:
     """Return the recipes or tables of all installed packages by name."""
-    folders = load_each(_folder, installed(kind).values())
+    folders = load_each(_folder, find_add_ons(kind).values())
     return {f.name.removesuffix(".toml"): f for folder in folders for f in folder.iterdir() if f.name.endswith(".toml")}
 
 
@@ -103,7 +103,7 @@ def installed_function(kind: Literal["sources", "exports"], name: str) -> Callab
     PluginError
         If the function cannot be imported.
     """
-    entry = installed(kind).get(name)
+    entry = find_add_ons(kind).get(name)
     if entry is None:
         return None
     try:

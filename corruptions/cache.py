@@ -69,7 +69,7 @@ def warn_if_unusable() -> None:
     cache_root()
     while _unusable:
         warnings.warn(
-            f"Compiled kernels cannot be saved {_unusable.pop()}. Set CORRUPTSET_CACHE to a folder that you can write.",
+            f"Compiled kernels cannot be saved {_unusable.pop()}. Set CORRUPTSET_CACHE to a writable folder.",
             CorruptsetWarning,
             stacklevel=2,
         )

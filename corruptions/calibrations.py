@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..errors import ParameterError, RecipeError, first_few, problems_message, quoted, suggest
+from ..errors import ParameterError, RecipeError, first_few, problems_message, quote, suggest
 from ..files import parse_toml, read_text, reason
 from .add_ons import install_hint, installed_files
 from .registry import PLUGIN, Corruption, corruption_names, family_of, get_corruption, is_corruption
@@ -53,7 +53,7 @@ class Calibration:
             raise ParameterError(f"{corruption} has no levels; it has severities 1 to 5.")
         if isinstance(level, bool) or not hasattr(level, "__index__") or not 1 <= int(level) <= gradual.most:
             raise ParameterError(
-                f"{corruption}: level is {quoted(level)}; expected a whole number from 1 to {gradual.most}. "
+                f"{corruption}: level is {quote(level)}; expected a whole number from 1 to {gradual.most}. "
                 "Level 0 is the clean image, so leave the stage out."
             )
         # The ladders do not contain plugins. The caller gives the parameters of a plugin.
@@ -71,15 +71,21 @@ class Calibration:
         if corruption not in table.rows:
             known = calibrations_of(corruption)
             columns = ", ".join(p.name for p in declared.columns)
-            raise ParameterError(
-                f"{corruption} has no rows in calibration {quoted(self.name)}; give its parameters, or another "
-                f"calibration (it has some in {', '.join(known)})."
-                if known
-                else f"{corruption} has no published severities; give its parameters instead: {columns}."
+            if known:
+                raise ParameterError(
+                    f"{corruption} has no rows in calibration {quote(self.name)}. Pass its parameters, or choose a "
+                    f"calibration that has rows for it: {', '.join(known)}."
+                )
+            instead = f"Pass its parameters instead: {columns}"
+            if declared.family != PLUGIN:
+                raise ParameterError(f"{corruption} has no published severities. {instead}.")
+            file = (
+                f"{declared.tables}/{self.name}.toml" if isinstance(self.rows, ShippedTable) else "the recipe's table"
             )
+            raise ParameterError(f"{corruption} has no severity table. {instead}, or add rows for it to {file}.")
         rows, number = table.rows[corruption], severity_number(severity)
         if number is None or not 0 < number <= max(rows) or (isinstance(number, int) and number not in rows):
-            given = f"{severity:g}" if isinstance(severity, float) else quoted(severity)
+            given = f"{severity:g}" if isinstance(severity, float) else quote(severity)
             if number == 0:
                 raise ParameterError(
                     f"{corruption}: severity is {given}; expected a number above 0. Severity 0 is the clean image, so "
@@ -150,7 +156,7 @@ def _checked_rows(corruption: str, entries: Any, sources: Mapping[str, str]) -> 
         severity = entry.get("severity")
         row, wrong = _checked_row(corruption, entry, sources)
         if type(severity) is not int or severity not in SEVERITIES:
-            wrong = [f"severity is {quoted(severity)}; expected 1, 2, 3, 4 or 5"]
+            wrong = [f"severity is {quote(severity)}; expected 1, 2, 3, 4 or 5"]
         elif severity in rows:
             wrong.append(f"severity {severity} is given twice")
         else:
@@ -167,9 +173,9 @@ def _checked_row(corruption: str, entry: Mapping[str, Any], sources: Mapping[str
     if not isinstance(source, str) or source not in sources:
         names = first_few(list(sources)) or "(none)"
         near = suggest(source, sources) if isinstance(source, str) else ""
-        problems.append(f"source is {quoted(source)}; expected one of the names in [sources]: {names}.{near}")
+        problems.append(f"source is {quote(source)}; expected one of the names in [sources]: {names}.{near}")
     for key in sorted(entry.keys() - known.keys() - {"severity", "source"}):
-        problems.append(f"unknown parameter {quoted(key)}.{suggest(key, known)} Expected: {', '.join(known)}")
+        problems.append(f"unknown parameter {quote(key)}.{suggest(key, known)} Expected: {', '.join(known)}")
     for name, parameter in known.items():
         if name in entry:
             try:
@@ -210,10 +216,10 @@ def parse_table(text: str, where: str) -> Calibration:
         entries.pop(key, default) for key, default in (("name", None), ("side", None), ("sources", {}))
     )
     if not isinstance(name, str) or not name:
-        problems.append(f"name is {quoted(name)}; expected the calibration's name")
+        problems.append(f"name is {quote(name)}; expected the calibration's name")
     if type(side) is not int or not 8 <= side <= 65536:
         problems.append(
-            f"side is {quoted(side)}; expected the short side in pixels (8 to 65536) that the table is made for"
+            f"side is {quote(side)}; expected the short side in pixels (8 to 65536) that the table is made for"
         )
     if not isinstance(sources, dict) or not all(isinstance(text, str) for text in sources.values()):
         problems.append("[sources] should map short names to citations")
@@ -240,7 +246,7 @@ def shipped(name: str) -> Calibration:
     known = calibration_names()
     if name not in known:
         hint = f"{suggest(name, known)} Known: {', '.join(known)}, or the path of a table file (.toml)."
-        raise ParameterError(f"There is no calibration {quoted(name)}.{install_hint(name) or hint}")
+        raise ParameterError(f"There is no calibration {quote(name)}.{install_hint(name) or hint}")
     file = installed_files("tables")[name]
     return parse_table(file.read_text(encoding="utf-8"), f"The installed table {file}")
 

@@ -197,18 +197,18 @@ def resolve(
     here.
     """
     named = for_shape(*shape) if calibration is None else calibration
-    call = functools.partial(_resolved, name, named, calibration is None, **options, **parameters)
+    call = functools.partial(_resolve_chain, name, named, calibration is None, **options, **parameters)
     # The result is not cached if it depends on a file or folder, or on an array or list, because these can change.
     can_change = not isinstance(named, str) or named.endswith(".toml") or "textures" in call.keywords
     if isinstance(name, str) and not can_change:
         try:
-            return _cached(plugin_declarations(name), *call.args, **call.keywords)
+            return _resolve_cached(plugin_declarations(name), *call.args, **call.keywords)
         except TypeError:  # An argument is not hashable.
             pass
     return call()
 
 
-def _resolved(
+def _resolve_chain(
     name: Any,
     named: Any,
     fits: bool,
@@ -257,9 +257,9 @@ def _resolved(
 # The cache is typed because 1 is a valid severity and True is not. About 400 entries are needed for all corruptions at
 # all severities in two image sizes.
 @functools.lru_cache(maxsize=1024, typed=True)
-def _cached(declared: Sequence[Corruption | None], /, *given: Any, **options: Any) -> ResolvedChain:
+def _resolve_cached(declared: Sequence[Corruption | None], /, *given: Any, **options: Any) -> ResolvedChain:
     """Return the chain of a call from a cache, unless a plugin has declared the corruption again in the meantime."""
-    return _resolved(*given, **options)
+    return _resolve_chain(*given, **options)
 
 
 def _stage(
@@ -308,7 +308,7 @@ def check_ids(key: str | Sequence[str], count: int) -> list[str]:
         raise ParameterError(f"key is {key!r}; expected a string, or one for each image of a batch.")
     if len(ids) != count:
         raise ParameterError(
-            f"There are {len(ids)} key{'s' * (len(ids) != 1)} for {count} image{'s' * (count != 1)}; expected one key "
+            f"Got {len(ids)} key{'s' * (len(ids) != 1)} for {count} image{'s' * (count != 1)}; expected one key "
             "per image."
         )
     return ids
@@ -322,8 +322,8 @@ def _labels(label: Any, labels: Any, count: int) -> Int64Array | None:
     given = np.atleast_1d(np.asarray(label if labels is None else labels, None if count else np.int64))
     if None not in (label, labels) or given.dtype.kind not in "iu" or given.shape != (count,):
         raise ParameterError(
-            f"label is {label!r} and labels is {labels!r}; expected one of them. Pass label, a whole number, for a "
-            f"single image, or labels, {count} whole numbers, one per image."
+            f"label is {label!r} and labels is {labels!r}; expected one of them. For a single image, pass label, a "
+            f"whole number. For several images, pass labels, {count} whole numbers, one per image."
         )
     return given.astype(np.int64)
 
@@ -334,7 +334,7 @@ def _model(chain: ResolvedChain, surrogate: Any, labels: Int64Array | None) -> d
     if given and not chain.needs_model:
         needing = [name for name in corruption_names() if get_corruption(name).needs_model]
         raise ParameterError(
-            f"{' and '.join(given)} can only be given with a corruption that follows the gradient of a model: "
+            f"{' and '.join(given)} can only be passed with a corruption that uses the gradients of a model: "
             f"{', '.join(needing)}."
         )
     if surrogate is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError, quoted
+from ..errors import ParameterError, quote
 from .keys import Keys
 
 Images = NDArray[np.uint8]
@@ -62,7 +62,7 @@ class Parameter:
             expected = " ".join(["a whole number" if self.kind is int else "a finite number", " and ".join(bounds)])
         if not fits:
             raise ParameterError(
-                f"{corruption}: parameter {self.name!r} is {quoted(value)}; expected {expected.strip()}."
+                f"{corruption}: parameter {self.name!r} is {quote(value)}; expected {expected.strip()}."
             )
         return self.kind(value)
 
@@ -124,7 +124,7 @@ class Draw:
             array = np.array(array, dtype=self.dtype, order="C")
             return array if self.check is None else self.check(array, shape, parameters)
         except (ValueError, TypeError) as e:
-            raise ParameterError(f"{corruption}: the given {self.name!r} does not fit: {e} ({self.about}).") from None
+            raise ParameterError(f"{corruption}: the given {self.name!r} is invalid: {e} ({self.about}).") from None
 
     def rows(self, given: NDArray[Any] | None, keys: Keys, shape: Shape, parameters: Given) -> NDArray[Any]:
         """Return the array to pass to the function, with one drawn or given row per image."""

@@ -27,7 +27,7 @@ from ..errors import CorruptsetError, PluginError, suggest
 from ..files import NUL
 from ..foreign import ForeignCode, describe_error
 from . import registry
-from .add_ons import installed, load_each
+from .add_ons import find_add_ons, load_each
 from .cache import add_sources
 from .keys import Keys
 from .registry import PLUGIN, Corruption, Draw, Gradual, Images, Parameter, choice, corruption, get_corruption
@@ -90,10 +90,10 @@ def load_plugin(name: str | Path) -> Plugin:
     by_path = isinstance(name, Path) or name.endswith(".py") or Path(name).name != name
     if by_path:
         place = str(Path(name).resolve())
-        module = _of_file(Path(place))
+        module = _import_file(Path(place))
     else:
-        place = installed("corruptions")[name].module if name in installed("corruptions") else str(name)
-        module = _of_name(place)
+        place = find_add_ons("corruptions")[name].module if name in find_add_ons("corruptions") else str(name)
+        module = _import_module(place)
     own = getattr(module, "__version__", None)
     installed_version = None if by_path else _version(module)
     plugin = Plugin(module.__name__, installed_version or (own and str(own)), _source_hash(module), place)
@@ -116,7 +116,7 @@ def load_plugins(names: str | Path | Iterable[str | Path]) -> tuple[Plugin, ...]
 @functools.cache
 def load_installed() -> None:
     """Load all plugins that have an installed entry point, and warn about plugins that cannot be loaded."""
-    load_each(load_plugin, installed("corruptions"))
+    load_each(load_plugin, find_add_ons("corruptions"))
 
 
 def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
@@ -136,7 +136,7 @@ def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
             raise PluginError(
                 f"{name} is defined in a script or notebook, which workers cannot load. Move it to a separate file."
             )
-        known = [*_loaded, *(entry.module for entry in installed("corruptions").values())]
+        known = [*_loaded, *(entry.module for entry in find_add_ons("corruptions").values())]
         module = max((m for m in known if _within(declared.module, m)), key=len, default=declared.module)
         found[module] = _loaded.get(module) or load_plugin(module)
     return tuple(found[module] for module in sorted(found))
@@ -170,7 +170,7 @@ _PACKAGE = (
 )
 
 
-def _of_name(name: str) -> ModuleType:
+def _import_module(name: str) -> ModuleType:
     try:
         with ForeignCode():
             return importlib.import_module(name)
@@ -179,7 +179,7 @@ def _of_name(name: str) -> ModuleType:
             raise _failure(name, name, e) from e
         hint = f" To load the file {name}.py, pass ./{name}.py." if Path(f"{name}.py").is_file() else ""
         hint += f" {_PACKAGE}" if Path(name).is_dir() else ""
-        hint = hint or f"{suggest(name, installed('corruptions'))} To load a file, pass its path, which ends in .py."
+        hint = hint or f"{suggest(name, find_add_ons('corruptions'))} To load a file, pass its path, which ends in .py."
         raise PluginError(
             f"There is no plugin {name!r}, because no module of this name can be imported, and no installed plugin has "
             f"this name.{hint}"
@@ -188,7 +188,7 @@ def _of_name(name: str) -> ModuleType:
         raise _failure(name, name, e) from e
 
 
-def _of_file(path: Path) -> ModuleType:
+def _import_file(path: Path) -> ModuleType:
     """Import a file as a module with the same name as the file."""
     name = path.stem
     present = sys.modules.get(name)
@@ -237,7 +237,7 @@ def _failure(given: str, module: str, error: BaseException) -> PluginError:
 def _version(module: ModuleType) -> str | None:
     """Return the version of the distribution that contains a module, or None."""
     top = module.__name__.partition(".")[0]
-    for entry in installed("corruptions").values():
+    for entry in find_add_ons("corruptions").values():
         if entry.module.partition(".")[0] == top and entry.dist is not None:
             return entry.dist.version
     return next((version(name) for name in packages_distributions().get(top, ())), None)

@@ -338,17 +338,17 @@ def apply_stage(
     for name, value in (draws or {}).items():
         if name not in known:
             raise ParameterError(
-                f"{stage.corruption} does not draw {name!r}.{suggest(name, known)} It draws: "
-                f"{', '.join(known) or 'nothing that can be given'}."
+                f"{stage.corruption} has no random draw {name!r}.{suggest(name, known)} Its random draws are: "
+                f"{', '.join(known) or 'none that can be passed'}."
             )
         at = values if stage.level is None else values | {"level": stage.level}
         extra[name] = known[name].checked(value, shape, at, stage.corruption)
     if missing := [name for name, default in declared.resources.items() if default is None and name not in extra]:
         raise ParameterError(
-            f"{declared.name} follows the gradient of a model, and {' and '.join(missing)} "
+            f"{declared.name} uses the gradients of a model, but {' and '.join(missing)} "
             f"{'are' if missing[1:] else 'is'} missing. Pass surrogate= (a model file or a loaded model) and label= "
-            "(or labels=, one per image) to corrupt(), or --surrogate FILE.toml to a build, which takes the labels "
-            "from its source."
+            "(or labels=, one per image) to corrupt(), or pass --surrogate FILE.toml to a build, which takes the "
+            "labels from its source."
         )
     if not len(images):
         return images.copy()

@@ -86,8 +86,8 @@ class Corrupt:
             raise problems[0]
         if needs_model:
             raise ParameterError(
-                f"{name!r} follows the gradient of a model and needs each image's label: call "
-                f"corruptset.corrupt(image, {name!r}, ..., surrogate=..., label=...)."
+                f"{name!r} uses the gradients of a model and needs the label of each image. Call "
+                f"corruptset.corrupt(image, {name!r}, ..., surrogate=..., label=...) instead."
             )
 
     @overload

@@ -17,7 +17,7 @@ from .plan.parts import parse_job
 from .plan.recipe_build import prepare
 from .recipes.recipe import Recipe
 from .sources.source import Source
-from .work.dask_workers import connected
+from .work.dask_workers import connect
 
 
 @overload
@@ -128,8 +128,8 @@ def build(
         Whether lengths in pixels are used as tabulated (``none``), or scaled with the short side of the image
         (``side``). The default is set by the recipe.
     metrics : int or "all", optional
-        The number of images on which PSNR, SSIM and changed pixels are measured. The first images by id are used. The
-        default is 64. With 0, no metrics are measured.
+        The number of images on which PSNR, SSIM and changed pixels are measured. The images whose ids sort first are
+        used. The default is 64. With 0, no metrics are measured.
     frost_textures : path, optional
         A folder with frost textures, which replace the textures of corruptset.
     surrogate : path, optional
@@ -191,15 +191,15 @@ def build(
     """
     require_build()
     out = local_folder(out, "builds are written to")
-    with resumable(out) as place, connected(options.get("scheduler")) as client:
+    with resumable(out) as place, connect(options.get("scheduler")) as client:
         share = None if part is None else parse_job(part)
         prepared = prepare(recipe, source, BuildOptions(**options))
         directory = out / prepared.folder
         place.directory = unfinished_folder(directory)
         if (share is not None) + finish + (client is not None) > 1:
             raise BuildError(
-                "part, finish and scheduler cannot be combined. In an array of jobs, make all shares with part=(i, n) "
-                "first, then finish with finish=True. With a scheduler, leave part and finish out."
+                "part, finish and scheduler cannot be combined. In a job array, first build all shares with "
+                "part=(i, n), and then call build with finish=True. With a scheduler, leave part and finish out."
             )
         builder = Builder(
             prepared, directory, progress_function(progress), client, None if extend is None else Path(extend)

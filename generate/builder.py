@@ -15,18 +15,19 @@ from ..manifests.disk.space import check_space, free_bytes, same_disk
 from ..manifests.paths import CONTACT, MANIFEST, is_begun, unfinished_folder
 from ..manifests.records.models import Manifest
 from ..progress import ProgressEvent
+from ..quantities import plural
 from ..workers import Workers
 from .built import Built, PartBuilt
-from .commit.array_jobs import assign_parts, joined, missing_parts, shared_check
+from .commit.array_jobs import assign_parts, join_jobs, missing_parts, shared_check
 from .commit.extension import load_base
 from .commit.identity import refuse_other_build
-from .commit.locks import LAST_WAIT_S, finished, locked, put_in_place, refuse_place, wait_for_workers
+from .commit.locks import LAST_WAIT_S, finished_manifest, lock_dataset, put_in_place, refuse_place, wait_for_workers
 from .commit.state import BuildState, read_state, remove_strays
 from .page.page_of_build import page_of
 from .plan.build_plan import BuildPlan
 from .plan.builds import CheckedBuild, UncheckedBuild
 from .plan.job import Job
-from .plan.parts import Part, parts, uncommitted
+from .plan.parts import Part, parts, uncommitted_parts
 from .sources.check import check
 from .work.environment import version_notes
 from .work.pool import make_parts
@@ -99,12 +100,12 @@ class Builder:
         refuse_place(plan.source, directory)
         self.directory, self.folder = directory, unfinished_folder(directory)
         if (self.folder / MANIFEST).exists():
-            with locked(directory, wait_s=RENAME_WAIT_S):
+            with lock_dataset(directory, wait_s=RENAME_WAIT_S):
                 put_in_place(directory)
         if extend is not None and extend.exists() and directory.exists() and extend.samefile(directory):
             raise BuildError(
-                f"{extend} is finished, so it is not changed. The extended dataset needs a folder of a different name. "
-                f"Choose another --out, such as {FinishedDataset.other_out(directory)}."
+                f"{extend} is a finished dataset, which is never changed. The extended dataset needs a folder with a "
+                f"different name. Choose another --out, such as {FinishedDataset.other_out(directory)}."
             )
         self.plan, self.progress, self.client, self.extend = plan, progress, client, extend
         self.image_bytes: float | None = None
@@ -119,10 +120,10 @@ class Builder:
     def build_all(self, inspector: Inspector | None = None, *, finish_only: bool = False) -> Built:
         """Make all missing parts and finish the dataset. With `finish_only`, missing parts are an error."""
         images = 0
-        if finish_only and not is_begun(self.folder) and finished(self.directory) is None:
+        if finish_only and not is_begun(self.folder) and finished_manifest(self.directory) is None:
             raise IncompleteBuild(
-                f"{self.folder} contains no parts. Make them first, with --part i/n (part=(i, n) in Python) for each i "
-                "from 0 to n-1."
+                f"{self.folder} contains no parts. First build the parts with --part i/n (part=(i, n) in Python), for "
+                "each i from 0 to n-1."
             )
         manifest: Manifest | None = None
         with self.workers:
@@ -132,7 +133,7 @@ class Builder:
             if manifest is None:
                 if not finish_only:
                     self._check_space(len(self.build.samples))
-                with locked(self.directory):
+                with lock_dataset(self.directory):
                     put_in_place(self.directory)
                     # The check that array jobs recorded is read while the lock is held, because the files of the check
                     # are deleted later.
@@ -143,7 +144,7 @@ class Builder:
                         manifest, images = self._make_and_finish(inspector, finish_only=finish_only)
                         put_in_place(self.directory)
                 self.progress(ProgressEvent("done"))
-        notes = (*self.build.notes, *version_notes(manifest.environment))
+        notes = (*self.build.notes, *self._additional_sets(manifest), *version_notes(manifest.environment))
         return Built(self.directory, manifest.digest, self.directory / CONTACT, images, self.seconds, manifest, notes)
 
     def build_share(self, number: int, jobs: int) -> PartBuilt:
@@ -155,14 +156,14 @@ class Builder:
         share: Sequence[Part] = ()
         images: list[int] = []
         with self.workers:
-            if finished(self.directory) is None:
+            if finished_manifest(self.directory) is None:
                 self._check_space(len(self.plan.selected))
-                with locked(self.directory, array=True):
-                    if finished(self.directory) is None:
+                with lock_dataset(self.directory, array=True):
+                    if finished_manifest(self.directory) is None:
                         folder = self.folder
                         self._check(shared=True, share=number / jobs)
                         self._compile(read_state(self.folder, self.extend).job(self.build))
-                        with joined(self.folder, self.build, self.extend, waiting=self._wait) as (state, job):
+                        with join_jobs(self.folder, self.build, self.extend, waiting=self._wait) as (state, job):
                             share, remaining = assign_parts(job, self._parts(state, job), number, jobs)
                             images = [count for count in self._make(job, remaining, share) if count]
             if folder == self.directory:
@@ -204,13 +205,24 @@ class Builder:
 
         Raise `BuildError` if the directory contains a different dataset, or a finished one that lacks requested sets.
         """
-        manifest = finished(self.directory)
+        manifest = finished_manifest(self.directory)
         if manifest is not None:
             refuse_other_build(self.directory, manifest.header, self.build, self.build.header_of(self.build.requested))
             existing = {record.id for record in manifest.sets}
             if lacking := [set_id for set_id in self.build.requested if set_id not in existing]:
                 raise FinishedDataset(self.directory, lacking)
         return manifest
+
+    def _additional_sets(self, manifest: Manifest) -> list[str]:
+        """Return a note if the dataset contains sets that were not requested, because an earlier command built them."""
+        sets, additional = len(manifest.sets), len({s.id for s in manifest.sets}.difference(self.build.requested))
+        if self.extend is not None or not additional:
+            return []
+        return [
+            f"The dataset already contained more sets than this command requests. It has {plural(sets, 'set')}, of "
+            f"which {additional} {'was' if additional == 1 else 'were'} not requested, and the digest is that of all "
+            f"{sets} sets. To get a dataset of only the requested sets, choose another --out."
+        ]
 
     def _check_space(self, samples: int) -> None:
         """Raise `MachineError` if there is not enough free space for a new build with this number of samples."""
@@ -251,7 +263,7 @@ class Builder:
             self._compile(job)
         state = state.begin(job)
         all_parts = self._parts(state, job)
-        remaining = uncommitted(all_parts, state.sidecars)
+        remaining = uncommitted_parts(all_parts, state.sidecars)
         if remaining and finish_only:
             raise missing_parts(self.folder, all_parts, state.sidecars)
         if remaining:

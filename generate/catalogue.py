@@ -95,7 +95,9 @@ def names(
         "calibrations": calibration_names(),
     }
     if what not in known:
-        raise ParameterError(f"{what!r} is not a kind of names.{suggest(what, known)} Known kinds: {', '.join(known)}.")
+        raise ParameterError(
+            f"There are no names of the kind {what!r}.{suggest(what, known)} Known kinds: {', '.join(known)}."
+        )
     if family is None and role is None:
         return list(known[what])
     if what != "corruptions":

@@ -30,15 +30,6 @@ from ..pixels import pixel_digest
 from ..workers import Workers
 from .plan.tree import SetMaker
 
-CHECKS = (
-    "the output is uint8 in the shape of the input, for sizes from 8x8, in grey and in colour",
-    "the input is not modified, equal inputs give equal outputs, and no global random generator is used",
-    "the output for an image does not depend on the other images of the batch or on their order",
-    "the random draws depend on the key and on nothing else",
-    "severities differ from each other and from the clean image",
-    "the output is the same in another process",
-    "one colour image of 4000x6000 works",
-)
 SIZES = ((8, 8), (8, 37), (41, 24), (64, 64), (97, 150))
 """The (height, width) pairs to test, each in grey and in colour."""
 LEVELS = (1, 2, 5, 10, 30)
@@ -89,9 +80,10 @@ def check_corruption(
     """Test whether a corruption meets its contract.
 
     A corruption must not modify its input. Equal inputs must give equal outputs, even in different processes. The
-    output for an image must not depend on the rest of the batch. Random draws must depend only on the key, and not on a
-    global random generator. Grey and colour images from 8x8 to 4000x6000 must work. The output must be a uint8 array in
-    the shape of the input, unless the corruption declares otherwise. Different severities must give different outputs.
+    output for an image must not depend on the rest of the batch. Random draws must depend only on the seed, the
+    parameters and the key of the image, and not on a global random generator. Grey and colour images from 8x8 to
+    4000x6000 must work. The output must be a uint8 array in the shape of the input, unless the corruption declares
+    otherwise. Different severities must give different outputs.
 
     Parameters
     ----------
@@ -133,7 +125,30 @@ def check_corruption(
         _apply(trial.stages[-1], maker, _test_images(224, 224, 3))
         seconds = time.perf_counter() - started
     plugin = declared.module if declared.family == PLUGIN else None
-    return CorruptionCheck(name, plugin, tuple(trial.failures.values()), CHECKS[: 6 + large], seconds)
+    return CorruptionCheck(name, plugin, tuple(trial.failures.values()), _checks(trial.stages, large=large), seconds)
+
+
+def _checks(stages: Sequence[Stage], *, large: bool) -> tuple[str, ...]:
+    """Return the properties that are tested with some stages of a corruption."""
+    if len(stages) > 1:
+        kind = "severities" if stages[0].level is None else "levels"
+        compared = f"{kind} differ from each other and from the clean image"
+    elif stages[0].severity is not None:
+        compared = "the output differs from the clean image; there is only one severity"
+    else:
+        values = ", ".join(f"{name} = {value}" for name, value in stages[0].parameters.items())
+        compared = (
+            f"the output{' with ' * bool(values)}{values} differs from the clean image; no severities were compared"
+        )
+    checks = (
+        "the output is uint8 in the shape of the input, for sizes from 8x8, in grey and in colour",
+        "the input is not modified, equal inputs give equal outputs, and no global random generator is used",
+        "the output for an image does not depend on the other images of the batch or on their order",
+        "the random draws depend only on the seed, the parameters and the key of the image",
+        compared,
+        "the output is the same in another process",
+    )
+    return (*checks, "one colour image of 4000x6000 works") if large else checks
 
 
 def _stages(declared: Corruption, parameters: Mapping[str, Any]) -> list[Stage]:
@@ -218,20 +233,21 @@ class _Trial:
                 continue
             images, state = clean.copy(), _global_state(seed=1)
             output = _apply(stage, self.maker, images)
-            self.require(_equal(images, clean), "modifies its input; work on a copy")
+            self.require(_are_equal(images, clean), "modifies its input; work on a copy")
             self.require(state == _global_state(), "uses a global random generator; draw from the keys")
             _global_state(seed=2)
             second = _apply(stage, self.maker, images)
             self.require(
-                _equal(output, second), "returns different pixels in a second call; do not keep state between calls"
+                _are_equal(output, second), "returns different pixels in a second call; do not keep state between calls"
             )
             outputs.append((stage.name, output))
             alone = np.concatenate([_apply(stage, self.maker, clean[[i]], [i]) for i in BATCH])
             self.require(
-                _equal(output, alone), "returns different pixels for an image in a batch than for the same image alone"
+                _are_equal(output, alone),
+                "returns different pixels for an image in a batch than for the same image alone",
             )
             reverse = _apply(stage, self.maker, clean[::-1].copy(), BATCH[::-1])[::-1]
-            self.require(_equal(output, reverse), "returns different pixels if the batch has a different order")
+            self.require(_are_equal(output, reverse), "returns different pixels if the batch has a different order")
             copies = _apply(stage, self.maker, np.repeat(clean[:1], len(IDS), 0))
             depends_on_key.append(bool((copies != copies[:1]).any()))
         if depends_on_key and not self.declared.needs_model:
@@ -243,7 +259,7 @@ class _Trial:
                 self.require(any(depends_on_key), failure)
         for (name, output), (other_name, other) in combinations(outputs, 2):
             same = f"gives the same output at {name} and" if name else "changes nothing"
-            self.require(not _equal(output, other), f"{same} at {other_name}")
+            self.require(not _are_equal(output, other), f"{same} at {other_name}")
         if not self.failures:
             self.check_other_process()
         if large and not self.failures:
@@ -292,5 +308,5 @@ def _digest_of(job: bytes) -> str:
     return pixel_digest(_apply(stage, maker, _test_images(64, 64, 3))[0])
 
 
-def _equal(a: Images, b: Images) -> bool:
+def _are_equal(a: Images, b: Images) -> bool:
     return a.shape == b.shape and bool((a == b).all())

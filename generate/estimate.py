@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..manifests.disk.jsonl import json_line
+from ..progress import ProgressEvent
 from ..workers import Workers
 from .commit.finish import MAX_SHOWN, sample_record
 from .pixels.metrics import measure
@@ -83,6 +84,7 @@ def estimate(
     few: Sequence[CheckedSample],
     all_chunks: Sequence[Chunk],
     groups: Sequence[tuple[str, ...]],
+    progress: Callable[[ProgressEvent], None] = lambda event: None,
 ) -> Estimate:
     """Return the estimated cost of a build.
 
@@ -101,7 +103,13 @@ def estimate(
         The chunks of the whole build.
     groups : sequence of tuples of str
         Groups of sets that are made together. Each group is a tuple of set ids.
+    progress : callable, optional
+        Called with a `ProgressEvent` of the phases ``preparing``, ``compiling`` and ``measuring``.
     """
+
+    def on_compiled(ready: int, total: int) -> None:
+        progress(ProgressEvent("compiling", parts_done=ready, parts_total=total))
+
     samples, bad, check_seconds = list(spread(few, LOOKED_AT)), list[Note](), 0.0
     if plan.pixels.cut_regions is None:
         chosen = spread(plan.selected, LOOKED_AT)
@@ -111,8 +119,9 @@ def estimate(
         samples, bad = [CheckedSample(*entry) for entry in checked.good] or samples, list(checked.bad)
     refuse_several_shapes(build, [*few, *samples])
     with Workers(plan.workers) as workers, _threads_of_a_worker(plan.workers):
-        warm_up(build.chosen(build.requested), build.maker, workers)
-        images = _Images(plan, build, samples, all_chunks, groups)
+        progress(ProgressEvent("preparing"))
+        warm_up(build.chosen(build.requested), build.maker, workers, on_progress=on_compiled)
+        images = _Images(plan, build, samples, all_chunks, groups, progress)
     if plan.pixels.regions is not None:
         return Estimate(images.seconds(check_seconds))
     return replace(images.size(), seconds=images.seconds(check_seconds), bad=bad)
@@ -161,7 +170,7 @@ class _Group:
 
 
 class _Images:
-    """Make images to estimate a build, and keep the measurements."""
+    """Create sample images to estimate the time and size of a build, and store the measurements."""
 
     def __init__(
         self,
@@ -170,7 +179,10 @@ class _Images:
         samples: Sequence[CheckedSample],
         all_chunks: Sequence[Chunk],
         groups: Sequence[tuple[str, ...]],
+        progress: Callable[[ProgressEvent], None],
     ) -> None:
+        progress(ProgressEvent("measuring"))
+        self.progress = progress
         self.plan, self.build, self.samples, self.all_chunks, self.groups = plan, build, samples, all_chunks, groups
         self.total = sum(chunk.count for chunk in all_chunks)
         self.sets = sum(map(len, groups))
@@ -211,6 +223,7 @@ class _Images:
         for number in range(turns * len(self.groups)):
             if number and time.perf_counter() - began > SECONDS:
                 break
+            self.progress(ProgressEvent("measuring", parts_done=number, parts_total=turns * len(self.groups)))
             group, first = number % len(self.groups), number * self.count % len(self.samples)
             if number >= len(self.groups):  # the next turn begins with a different image
                 first = (first + number // len(self.groups)) % len(self.samples)
@@ -344,7 +357,7 @@ def _seconds_of(
     image: NDArray[np.uint8],
     other: NDArray[np.uint8],
 ) -> float:
-    """Return the mean time of three calls. Before these, one call is not measured, because it loads the kernels."""
+    """Return the mean time of three calls. An extra first call, which loads the kernels, is not measured."""
     function(image, other)
     began = time.perf_counter()
     for _ in range(3):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
@@ -10,6 +10,7 @@ from typing import Any, Unpack
 from ..corruptions.registry import get_corruption
 from ..errors import first_few, require_build
 from ..manifests.disk.remote import local_folder
+from ..progress import ProgressEvent, progress_function, shows_progress
 from ..quantities import folders_and_files, size
 from .estimate import LOOKED_AT, estimate
 from .plan.build_plan import BuildPlan
@@ -122,11 +123,13 @@ class Plan:
         }
 
 
+@shows_progress("plan")
 def plan(
     recipe: str | Path | Recipe = "imagenet-c",
     source: str | Source = "sample",
     *,
     out: str | Path | None = None,
+    progress: Callable[[ProgressEvent], None] | bool | None = None,
     **options: Unpack[BuildKeywords],
 ) -> Plan:
     """Return the description and the estimated cost of a build, without writing anything.
@@ -139,6 +142,9 @@ def plan(
         The source of images, with the same syntax as in `build`.
     out : path, optional
         The output folder of the build, which must not be a URL. The plan does not depend on it.
+    progress : callable or bool, optional
+        Called with a `ProgressEvent`. By default, a progress bar is shown in terminals and notebooks. False disables
+        it.
     **options
         The other keyword arguments of `build`, such as `sets`, `samples` and `jobs`.
 
@@ -160,10 +166,12 @@ def plan(
     require_build()
     if out is not None:
         local_folder(out, "builds are written to")
-    return plan_of(prepare(recipe, source, BuildOptions(**options)))
+    tell = progress_function(progress)
+    tell(ProgressEvent("checking"))
+    return plan_of(prepare(recipe, source, BuildOptions(**options)), tell)
 
 
-def plan_of(spec: BuildPlan) -> Plan:
+def plan_of(spec: BuildPlan, progress: Callable[[ProgressEvent], None] = lambda event: None) -> Plan:
     """Return the description and the estimated cost of a planned build."""
     sets, total, pixels = spec.sets.chosen, len(spec.selected), spec.pixels
     maker, store = pixels.maker, pixels.regions
@@ -177,13 +185,16 @@ def plan_of(spec: BuildPlan) -> Plan:
     all_chunks = chunks(count, clean)
     few = spec.build_of(tuple(CheckedSample(*entry) for entry in probed.good))
     groups = groups_of(maker, sets, all_chunks, spec.held_bytes)
-    cost = estimate(spec, few, few.samples[:LOOKED_AT], all_chunks, groups)
+    cost = estimate(spec, few, few.samples[:LOOKED_AT], all_chunks, groups, progress)
     # Each group has its own tree of stages, so a stage is applied twice if sets in two groups share it.
     applied = sum(stages_applied(maker.tree(few.chosen(group))) for group in groups)
     rows = max(len(g) for g in groups) * all_chunks[0].count * spec.held_bytes
     batches = (max_buffers(maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
-    notes, unfit = (*spec.notes, *probed.orientation_notes), sorted({path for path, _ in (*bad, *cost.bad)})
+    notes, unfit = (
+        (*spec.notes, *probed.orientation_notes(spec.source)),
+        sorted({path for path, _ in (*bad, *cost.bad)}),
+    )
     if unfit:
         notes += (
             f"Among the checked images, {folders_and_files(unfit, 'file')} of the source cannot be used: "

@@ -29,6 +29,7 @@ from .level_effects import change_table
 from .plan.source_fit import moving_corruptions
 from .recipes.recipe import load_recipe
 from .recipes.recipe_files import recipe_aliases, recipe_names
+from .recipes.two_factor import vertical_notes
 
 PARAMETER_FIELDS = ("low", "high", "length", "option", "default", "about")
 
@@ -211,6 +212,7 @@ def _build(place: str) -> dict[str, Any]:
     return {
         "build": manifest.name,
         **{field: record[field] for field in fields},
+        **{field: manifest.recipe.get(field) for field in ("calibration", "calibration_side")},
         "classes": len(manifest.classes),
         "samples": max((s.count for s in manifest.sets), default=0),
         "excluded": record["excluded"],
@@ -221,4 +223,5 @@ def _build(place: str) -> dict[str, Any]:
             for entry in record["sets"]
         ],
         "environment": manifest.environment,
+        "notes": vertical_notes(stage for entry in manifest.sets for stage in entry.stages),
     }

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import IncompleteBuild, ParameterError, VerificationError, first_few, listed
+from ..errors import IncompleteBuild, ParameterError, VerificationError, first_few, format_list
 from .disk.listing import read_small
 from .disk.remote import data_folder, local_folder
 from .paths import MANIFEST, SAMPLES, STREAM, UNPACK_STATE, is_begun, unfinished_folder
@@ -28,24 +28,24 @@ def manifest_bytes(manifest: Manifest) -> bytes:
     Equal manifests have equal bytes, because mappings without a defined order, such as the recipe and parameters, are
     sorted by key.
     """
-    value = {key: _sorted(part) if isinstance(part, dict) else part for key, part in manifest.as_json().items()}
+    value = {key: _sort_keys(part) if isinstance(part, dict) else part for key, part in manifest.as_json().items()}
     value["sets"] = [
-        {**s, "stages": [{**t, "parameters": _sorted(t["parameters"])} for t in s["stages"]]} for s in value["sets"]
+        {**s, "stages": [{**t, "parameters": _sort_keys(t["parameters"])} for t in s["stages"]]} for s in value["sets"]
     ]
     return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
 
 
-def _sorted(value: Any) -> Any:
+def _sort_keys(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(v) for v in value] if isinstance(value, list) else value
+        return {key: _sort_keys(value[key]) for key in sorted(value)}
+    return [_sort_keys(v) for v in value] if isinstance(value, list) else value
 
 
 def parse_manifest(data: bytes, where: str | Path = MANIFEST) -> Manifest:
     """Parse the bytes of a manifest, or raise a `VerificationError` that lists all invalid fields."""
     manifest, errors = parse_record(Manifest, data)
     if manifest is None:
-        raise VerificationError(f"{where} does not follow schema {SCHEMA_VERSION}:\n{listed(errors)}")
+        raise VerificationError(f"{where} does not follow schema {SCHEMA_VERSION}:\n{format_list(errors)}")
     return manifest
 
 

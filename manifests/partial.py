@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..errors import VerificationError, listed
+from ..errors import VerificationError, format_list
 from .disk.listing import read_small
 from .paths import CONTACT, PAGE, PARTIAL, set_of_shard, set_path
 from .records.fields import Count, SetId, Sha256
@@ -71,7 +71,7 @@ def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
         raise VerificationError(f"{root / path} {data.detail}.")
     partial, errors = parse_record(Partial, data)
     if partial is None:
-        raise VerificationError(f"{root / path} is invalid:\n{listed(errors)}\nUnpack the archives again.")
+        raise VerificationError(f"{root / path} is invalid:\n{format_list(errors)}\nUnpack the archives again.")
     return partial
 
 

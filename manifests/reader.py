@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, overload
 
 from ..corruptions.registry import family_of
-from ..errors import ParameterError, PluginError, UnknownSet, install_add_on, quoted, suggest
-from .disk.atomic import inside
+from ..errors import ParameterError, PluginError, UnknownSet, install_add_on, quote, suggest
+from .disk.atomic import path_inside
 from .disk.remote import data_folder
 from .manifest_file import load_manifest
 from .partial import load_partial
@@ -69,7 +69,7 @@ class Dataset(Mapping[str, ImageSet]):
         containers = self.manifest.storage.containers
         if prefer is not None and prefer not in containers:
             raise ParameterError(
-                f"{self.path} is stored as {' and '.join(containers)}, so prefer={quoted(prefer)} is not possible."
+                f"{self.path} is stored as {' and '.join(containers)}, so prefer={quote(prefer)} is not possible."
             )
         self.prefer, self._store_of = prefer, store_of
         records = self.manifest.sets
@@ -87,7 +87,7 @@ class Dataset(Mapping[str, ImageSet]):
 
     def record_file(self, path: str) -> Path:
         """Return the location of a file of records, such as samples.jsonl."""
-        return inside(self.path, path)
+        return path_inside(self.path, path)
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key not in ("samples", "_regions")}

@@ -245,8 +245,8 @@ def quadrant_chart(
     `quadrants` contains the name of each model's quadrant.
     """
     points = [line.points[0] for line in lines]
-    x = _widened([middle[0], *(end for p in points for end in (p.x, *(p.x_ends or ())))])
-    y = _widened([middle[1], *(end for p in points for end in (p.y, *(p.ends or ())))])
+    x = _widen([middle[0], *(end for p in points for end in (p.x, *(p.x_ends or ())))])
+    y = _widen([middle[1], *(end for p in points for end in (p.y, *(p.ends or ())))])
     descriptions = [
         f"{line.label} at {p.x:.2f} and {p.y:.1f}, quadrant {quadrant}"
         for line, p, quadrant in zip(lines, points, quadrants, strict=True)
@@ -282,7 +282,7 @@ def _share(value: float, ends: tuple[float, float]) -> float:
     return (value - low) / (high - low) if high > low else 0.5
 
 
-def _widened(values: Sequence[float]) -> tuple[float, float]:
+def _widen(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
     more = 0.12 * (high - low) or 0.5
     return low - more, high + more

@@ -79,7 +79,7 @@ def draw_sheet(
     draw = ImageDraw.Draw(canvas)
     y = GAP
     if title:
-        _write(draw, GAP, y, shortened(title, layout.width - 2 * GAP, HEADING), INK, HEADING)
+        _write(draw, GAP, y, shorten(title, layout.width - 2 * GAP, HEADING), INK, HEADING)
         y += LINE_HEIGHT + GAP
     for row in rows:
         _draw_row(canvas, draw, y, row, layout)
@@ -140,14 +140,14 @@ def _layout(rows: Sequence[SheetRow], has_title: bool, side: int) -> _Layout:
 def _draw_row(canvas: Image.Image, draw: ImageDraw.ImageDraw, y: int, row: SheetRow, layout: _Layout) -> None:
     """Draw a row whose upper edge is at `y`."""
     if not row.cells:
-        _write(draw, GAP, y, shortened(row.label, layout.width - 2 * GAP, HEADING), INK, HEADING)
+        _write(draw, GAP, y, shorten(row.label, layout.width - 2 * GAP, HEADING), INK, HEADING)
         return
     places = [layout.left + column * layout.pitch for column in range(len(row.cells))]
     for x, head in zip(places, row.heads, strict=False):
-        _write(draw, x, y, shortened(head, layout.pitch - GAP), INK)
+        _write(draw, x, y, shorten(head, layout.pitch - GAP), INK)
     top = y + LINE_HEIGHT * any(row.heads)
     middle = top + (layout.tile_height - LINE_HEIGHT) // 2
-    _write(draw, GAP, max(top, middle), shortened(row.label, layout.label_width), INK)
+    _write(draw, GAP, max(top, middle), shorten(row.label, layout.label_width), INK)
     for x, (name, image) in zip(places, row.cells, strict=True):
         if image is None:
             _write(draw, x + layout.tile_width // 2, middle, "-", SOFT)
@@ -155,7 +155,7 @@ def _draw_row(canvas: Image.Image, draw: ImageDraw.ImageDraw, y: int, row: Sheet
             drawn = tile(image, layout.tile_width, layout.tile_height)
             draw.rectangle((x - 1, top - 1, x + drawn.width, top + drawn.height), outline=LINE)
             canvas.paste(drawn, (x, top))
-        _write(draw, x, top + layout.tile_height + 3, shortened(name, layout.pitch - GAP), SOFT)
+        _write(draw, x, top + layout.tile_height + 3, shorten(name, layout.pitch - GAP), SOFT)
 
 
 def _legend_rows(legend: Sequence[tuple[str, Colour]], width: int) -> list[list[tuple[int, str, Colour]]]:
@@ -201,12 +201,12 @@ def text_width(text: str, size: int = TEXT) -> int:
     return ceil(_font(size).getlength(printable(text)))
 
 
-def shortened(text: str, width: int, size: int = TEXT) -> str:
+def shorten(text: str, width: int, size: int = TEXT) -> str:
     """Return text that is at most `width` pixels wide. If it is too long, an ellipsis replaces its middle.
 
     Examples
     --------
-    >>> shortened("gaussian_noise", 200), shortened("a" * 50 + "/" + "7" * 50, 70)
+    >>> shorten("gaussian_noise", 200), shorten("a" * 50 + "/" + "7" * 50, 70)
     ('gaussian_noise', 'aaaa…7777')
     """
     full = printable(text)

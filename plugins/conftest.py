@@ -25,4 +25,8 @@ _tests, _command_line = (
     _module("command_fixtures", TESTS / "cli" / "conftest.py"),
 )
 shared_data, crops, recipe, no_power_cuts = _tests.shared_data, _tests.crops, _tests.recipe, _tests.no_power_cuts
-photographs_decoded_once, built, run = _tests.photographs_decoded_once, _command_line.built, _command_line.run
+photographs_decoded_once, dataset_dir, run = (
+    _tests.photographs_decoded_once,
+    _command_line.dataset_dir,
+    _command_line.run,
+)

@@ -23,8 +23,8 @@ from .published import (
     benchmark,
     definition,
     encoding_of,
-    in_literature_order,
     recipe_sets,
+    sort_by_literature,
 )  # fmt: skip
 from .score_values import Measures
 
@@ -68,11 +68,14 @@ def comparability_notes(
     notes = list(_notes(data, scored))
     if condition is not None:
         notes.append(
-            f"Only images that fulfil {condition} are scored. Published scores are of all images unless they name the "
-            "same condition."
+            f"Only images that meet the condition {condition} are scored. Published scores are over all images, unless "
+            "they state the same condition."
         )
     if baseline not in (None, ALEXNET):
-        notes.append(f"CE and mCE are relative to the errors of {baseline}, but published ones to those of AlexNet.")
+        notes.append(
+            f"CE and mCE are relative to the errors of {baseline}, but published values are relative to those of "
+            "AlexNet."
+        )
     return notes
 
 
@@ -90,7 +93,7 @@ def _notes(data: Dataset, scored: Collection[str]) -> Iterator[str]:
     chosen, total = manifest.selection.get("chosen"), manifest.selection.get("total")
     in_source = len({s.id if s.region is None else s.region.source for s in data.samples})
     if published is not None and published.images not in (None, in_source):
-        yield f"The dataset has {_number(in_source, 'image')}, but the published scores are of {published.images:,}."
+        yield f"The dataset has {_number(in_source, 'image')}, but the published scores are over {published.images:,}."
     elif isinstance(chosen, int) and isinstance(total, int) and chosen < total and "hold_out" not in manifest.selection:
         yield f"The dataset has {chosen:,} of the {total:,} images of its source."
     if manifest.excluded:
@@ -109,21 +112,21 @@ def _notes(data: Dataset, scored: Collection[str]) -> Iterator[str]:
     if missing := [name for name in wanted if name not in scored]:
         why = "the rest of the dataset was not unpacked" if data.absent else "the rest was not built or not selected"
         yield (
-            f"{len(wanted) - len(missing)} of the {len(wanted)} sets of the recipe are scored ({why}), and means are "
-            f"over these. Missing: {_by_corruption(missing)}."
+            f"{len(wanted) - len(missing)} of the {len(wanted)} sets of the recipe are scored ({why}). Means are over "
+            f"these sets only. Missing: {_by_corruption(missing)}."
         )
     if own := [record.id for record in manifest.sets if not record.reproducible and record.id in scored]:
         models = ", ".join(sorted(str(surrogate.get("name")) for surrogate in manifest.surrogates))
         yield (
-            f"The sets {first_few(own)} follow the gradients of a model ({models}). Another machine makes different "
-            "pixels, so scores on these sets are only valid for this build."
+            f"The sets {first_few(own)} were made with the gradients of a model ({models}). Other machines make "
+            "slightly different pixels, so scores on these sets are only valid for this build."
         )
 
 
 def _by_corruption(ids: Sequence[str]) -> str:
     """Return the names of sets, with one entry per corruption."""
     counts = Counter(name.partition("/")[0] for name in ids)
-    names = in_literature_order(counts)
+    names = sort_by_literature(counts)
     return first_few([f"{name} ({counts[name]} sets)" if counts[name] > 1 else name for name in names], 30)
 
 
@@ -196,7 +199,7 @@ def absence_notes(
     for group, what in (("ce", "CE"), ("relative_ce", "relative CE")):
         own = {name.partition(".")[2]: one for name, one in measures.items() if name.startswith(f"{group}.")}
         if undefined := [name for name, one in own.items() if not has_value(one)]:
-            yield f"There is no {what} of {', '.join(undefined)}, because {own[undefined[0]].reason} there."
+            yield f"There is no {what} for {', '.join(undefined)}, because {own[undefined[0]].reason} there."
     for role in ("validation", "train"):
         if others := [record.id for record in evaluation.records if record.role == role]:
             yield (

@@ -14,7 +14,7 @@ from ..manifests.records.models import SetRecord
 from .bootstrap import value
 from .evaluation import Evaluation
 from .formulas import Estimate, aude, corruption_error, relative_corruption_error
-from .published import ALEXNET, FIFTEEN, SEVERITIES, in_literature_order, published
+from .published import ALEXNET, FIFTEEN, SEVERITIES, load_published, sort_by_literature
 from .score_values import Measured
 
 NO_CLEAN = "no predictions of the clean images"
@@ -97,7 +97,7 @@ def alexnet_curves() -> ErrorCurves:
 
     Only means over severities were published. Every severity therefore has the mean error, so that sums are correct.
     """
-    means = {name: np.array([error]) for name, error in published()["alexnet"].items()}
+    means = {name: np.array([error]) for name, error in load_published()["alexnet"].items()}
     return ErrorCurves(
         ALEXNET, means["clean"], {name: [means[name]] * len(SEVERITIES) for name in FIFTEEN}, frozenset(FIFTEEN)
     )
@@ -114,7 +114,7 @@ def severity_curves(sets: Iterable[SetRecord]) -> dict[str, list[str]]:
         for name, severity in _curves_of(record):
             by_curve.setdefault(name, {}).setdefault(severity, record.id)
     complete = {name: [ids[s] for s in SEVERITIES] for name, ids in by_curve.items() if set(SEVERITIES) <= ids.keys()}
-    return {name: complete[name] for name in in_literature_order(sorted(complete))}
+    return {name: complete[name] for name in sort_by_literature(sorted(complete))}
 
 
 def _curves_of(record: SetRecord) -> Iterator[tuple[str, float]]:

@@ -15,7 +15,7 @@ from ..manifests.records.models import SampleRecord, SetRecord
 from .bootstrap import Images, interval_of, value
 from .formulas import Estimate
 from .outcomes import CLEAN, Outcome, Predictions
-from .published import in_literature_order
+from .published import sort_by_literature
 from .records import SetScore
 
 CORRECT = "correct@clean"
@@ -94,7 +94,7 @@ class Evaluation:
     def set_scores(self) -> dict[str, SetScore]:
         """Return the scores of each set."""
         found = {}
-        for name in in_literature_order(sorted(self.outcomes)):
+        for name in sort_by_literature(sorted(self.outcomes)):
             outcome, accuracy = self.outcomes[name], self.accuracies[name]
             found[name] = SetScore(
                 n=len(self.samples),

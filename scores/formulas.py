@@ -41,13 +41,15 @@ def relative_corruption_error(
 ) -> Estimate:
     """Return the relative CE of a corruption: the increase over the clean error, divided by the baseline's increase.
 
+    The relative CE is NaN if the baseline loses no accuracy or gains some. A negative quotient would rank models in
+    reverse order.
+
     References
     ----------
     The same as for `corruption_error`.
     """
-    return ratio(
-        np.sum(errors, axis=0) - len(errors) * clean, np.sum(baseline, axis=0) - len(baseline) * baseline_clean
-    )
+    loss = np.sum(baseline, axis=0) - len(baseline) * baseline_clean
+    return ratio(np.sum(errors, axis=0) - len(errors) * clean, np.maximum(loss, 0))
 
 
 def rb_index(clean: Estimate, others: Sequence[Estimate]) -> Estimate:

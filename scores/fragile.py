@@ -89,7 +89,7 @@ def measure_fragile(data: Dataset, outcomes: Mapping[str, Outcome], seed: int = 
     data : Dataset
         A dataset whose samples are regions. Other datasets have no rates.
     outcomes : mapping of str to Outcome
-        The outcomes by set id, with a row per sample.
+        A mapping from set ids to outcomes, which have one row per sample.
     seed : int
         The random seed of the bootstrap, which draws source images with all of their regions.
 
@@ -117,10 +117,10 @@ def measure_fragile(data: Dataset, outcomes: Mapping[str, Outcome], seed: int = 
     outcome = outcomes[CLEAN]
     if not len(regions) == len(data.samples) == len(outcome):
         raise PredictionError(
-            f"There are {len(outcome):,} predictions of {len(data.samples):,} samples, {len(regions):,} of them "
+            f"There are {len(outcome):,} predictions for {len(data.samples):,} samples, {len(regions):,} of them "
             "regions. Fragile rates need one prediction per region."
         )
-    return _scored(data, [(Places.of(regions), outcome)], seed, counts_top5(data, [outcome]))
+    return _score_parts(data, [(Places.of(regions), outcome)], seed, counts_top5(data, [outcome]))
 
 
 def crop_scores(data: Dataset, outcome_of: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
@@ -130,8 +130,8 @@ def crop_scores(data: Dataset, outcome_of: Mapping[str, Outcome], seed: int = 0)
     ----------
     data : Dataset
     outcome_of : mapping of str to Outcome
-        The outcomes by the id of the source image, with a row per crop in the order of ``data.crops(id)``. Images
-        without outcomes are excluded.
+        A mapping from ids of source images to outcomes. Each outcome has one row per crop, in the order of
+        ``data.crops(id)``. Images without outcomes are excluded.
     seed : int
         The random seed of the bootstrap.
 
@@ -149,9 +149,9 @@ def crop_scores(data: Dataset, outcome_of: Mapping[str, Outcome], seed: int = 0)
         If a shrunk region of an anchor is missing.
     """
     if not outcome_of:
-        raise PredictionError("There are no predictions. Pass those of data.crops(id) for each id.")
+        raise PredictionError("There are no predictions. Pass the predictions for data.crops(id), for each id.")
     parts = ((crop_places(data, name, outcome), outcome) for name, outcome in outcome_of.items())
-    return _scored(data, parts, seed, counts_top5(data, outcome_of.values()))
+    return _score_parts(data, parts, seed, counts_top5(data, outcome_of.values()))
 
 
 def crop_places(data: Dataset, sample_id: str, outcome: Outcome) -> Places:
@@ -159,7 +159,8 @@ def crop_places(data: Dataset, sample_id: str, outcome: Outcome) -> Places:
     places = Places.of(data.crops(sample_id).regions())
     if len(places) != len(outcome):
         raise PredictionError(
-            f"There are {len(outcome):,} predictions of the {len(places):,} crops of the image {sample_id!r}."
+            f"There are {len(outcome):,} predictions for the {len(places):,} crops of the image {sample_id!r}. Pass "
+            "one prediction per crop."
         )
     return places
 
@@ -208,7 +209,7 @@ def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[An
     return Flips(any_differ, all_differ, count)
 
 
-def _scored(data: Dataset, parts: Iterable[tuple[Places, Outcome]], seed: int, top5: bool) -> FragileScores:
+def _score_parts(data: Dataset, parts: Iterable[tuple[Places, Outcome]], seed: int, top5: bool) -> FragileScores:
     """Return the rates over the images of all parts together, with resamples of the images."""
     shrunk = has_shrunk(data)
     counts = [(places.sources, _counts(places, outcome, shrunk=shrunk, top5=top5)) for places, outcome in parts]

@@ -12,7 +12,7 @@ from .bootstrap import interval_of
 from .evaluation import Evaluation, mean
 from .formulas import Estimate, cv_percent, rb_index
 from .outcomes import CLEAN
-from .published import FAMILIES, FAMILY_OF, SEVERITIES, in_literature_order
+from .published import FAMILIES, FAMILY_OF, SEVERITIES, sort_by_literature
 from .records import OrderEffect
 from .score_values import Measured, without_resamples
 
@@ -88,9 +88,10 @@ def order_effects(evaluation: Evaluation) -> list[OrderEffect]:
 def group_scores(evaluation: Evaluation) -> dict[str, Measured]:
     """Return the mean accuracy and the worst case over groups of test sets.
 
-    The groups are all test sets, each family of ImageNet-C, all strengths of each corruption, and the sets within each
-    radius of an attack. The worst case is the fraction of images that are classified correctly in every set of the
-    group. It is omitted for groups with a single set. For attacks, the mean of the greatest loss is added.
+    There are groups for all test sets together, for each family of ImageNet-C, for all strengths of each corruption,
+    and for the sets within each radius of an attack. The worst case is the fraction of images that are classified
+    correctly in every set of the group. It is omitted for groups with a single set. For attacks, the result also
+    includes each image's greatest loss, averaged over all images, if the predictions contain probabilities.
     """
     groups, within = _groups(evaluation), _within_radii(evaluation)
     several = {name: ids for name, ids in groups.items() if len(ids) > 1} | within
@@ -122,7 +123,7 @@ def _groups(evaluation: Evaluation) -> dict[str, list[str]]:
             if stage.corruption in FAMILY_OF and stage.severity in SEVERITIES:
                 groups[FAMILY_OF[stage.corruption]].append(record.id)
             corruptions.setdefault(stage.corruption, []).append(record.id)
-    return groups | {name: corruptions[name] for name in in_literature_order(corruptions)}
+    return groups | {name: corruptions[name] for name in sort_by_literature(corruptions)}
 
 
 def _within_radii(evaluation: Evaluation) -> dict[str, list[str]]:

@@ -24,8 +24,8 @@ from ..manifests.reader import Dataset
 from ..manifests.reading.image_set import ImageSet
 from ..progress import progress_function, shows_progress
 from .prediction_files.reading import HEAD, read_head
-from .prediction_files.reduction import KINDS, Kind, reduced
-from .set_choice import choose_sets
+from .prediction_files.reduction import KINDS, Kind, reduce_predictions
+from .set_choice import choose_scored_sets
 
 if TYPE_CHECKING:
     from ..corruptions.models.surrogate import Surrogate
@@ -122,20 +122,20 @@ def predict(
     tell = progress_function(progress)
     folder = result_path(out)
     data = directory if isinstance(directory, Dataset) else Dataset(directory)
-    chosen = choose_sets(data, sets)
+    chosen = choose_scored_sets(data, sets)
     tell("loading the model", 0, 0)
-    loaded = _loaded(model, device, batch).for_classes([c.folder for c in data.classes])
+    loaded = _load_model(model, device, batch).for_classes([c.folder for c in data.classes])
     if "clean" in data and loaded.file.least_accuracy > 0:
         clean = data["clean"]
         places = np.unique(np.linspace(0, len(clean) - 1, min(len(clean), SHOWN_CLEAN)).astype(int)).tolist()
-        shown = _stacked([clean.image(place) for place in places], clean.id, 0, loaded)
+        shown = _stack([clean.image(place) for place in places], clean.id, 0, loaded)
         loaded.check_accuracy(shown, clean.labels[places])
     _begin(folder, loaded, data, kind)
     total, done, made = sum(len(data[name]) for name in chosen), 0, 0
     accuracy, kept = dict[str, float](), list[str]()
     for name in chosen:
         images, file = data[name], folder / f"{name}.npz"
-        arrays = _finished(file, kind, len(images), len(data.classes))
+        arrays = _load_existing(file, kind, len(images), len(data.classes))
         if arrays is None:
             logits = np.empty((len(images), len(data.classes)), np.float32)
             for at, values in _logits(loaded, images):
@@ -151,11 +151,11 @@ def predict(
             kept.append(name)
         done += len(images)
         tell("predicting", done, total)
-        accuracy[name] = float(reduced(kind, arrays, images.labels, len(data.classes))[0].correct.mean())
+        accuracy[name] = float(reduce_predictions(kind, arrays, images.labels, len(data.classes))[0].correct.mean())
     return Predicted(folder, loaded.name, data.digest, accuracy, tuple(kept), made, time.monotonic() - started)
 
 
-def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate:
+def _load_model(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate:
     if not isinstance(model, (str, Path)):
         if not hasattr(model, "record"):
             raise ModelError(
@@ -182,7 +182,7 @@ def _begin(folder: Path, model: Surrogate, data: Dataset, kind: str) -> None:
             return
         other = [f"{k} {existing.get(k)!r} instead of {v!r}" for k, v in head.items() if existing.get(k) != v]
         raise PredictionError(
-            f"{folder} contains other predictions: {'; '.join(other)}. Choose another folder, or delete this one."
+            f"{folder} contains different predictions: {'; '.join(other)}. Choose another folder, or delete this one."
         )
     if next(folder.rglob("[!.]*.npz"), None) is not None:
         raise PredictionError(
@@ -192,7 +192,7 @@ def _begin(folder: Path, model: Surrogate, data: Dataset, kind: str) -> None:
     write_atomic(path, (json.dumps(head, indent=1) + "\n").encode())
 
 
-def _finished(file: Path, kind: str, count: int, classes: int) -> Arrays | None:
+def _load_existing(file: Path, kind: str, count: int, classes: int) -> Arrays | None:
     """Return the arrays in an existing predictions file, or None if the file must be written again.
 
     It must be written again if it is missing, is damaged, or has arrays of unexpected types or shapes.
@@ -212,7 +212,7 @@ def _logits(model: Surrogate, images: ImageSet) -> Iterator[tuple[int, NDArray[n
     """Yield the logits for a set in batches, each with the index of its first image."""
     stream = images.images()
     for at in range(0, len(images), model.batch):
-        logits = model.logits(_stacked(list(islice(stream, model.batch)), images.id, at, model))
+        logits = model.logits(_stack(list(islice(stream, model.batch)), images.id, at, model))
         if not (finite := np.isfinite(logits).all(axis=1)).all():
             row = at + int(np.argmin(finite))
             raise ModelError(
@@ -221,7 +221,7 @@ def _logits(model: Surrogate, images: ImageSet) -> Iterator[tuple[int, NDArray[n
         yield at, logits
 
 
-def _stacked(images: Sequence[NDArray[np.uint8]], set_id: str, first: int, model: Surrogate) -> NDArray[np.uint8]:
+def _stack(images: Sequence[NDArray[np.uint8]], set_id: str, first: int, model: Surrogate) -> NDArray[np.uint8]:
     (height, width), kinds = model.size, {1: "grey", 3: "RGB"}
     for row, image in enumerate(images, first):
         if image.shape != (height, width, model.channels):

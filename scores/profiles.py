@@ -57,7 +57,11 @@ def degradation_profiles(
     fourteen = [name for name in FIFTEEN_OPERATORS if name != LEFT_OUT[over]]
     if missing := [name for name in fourteen if name not in names]:
         lacking = f"because the dataset has no levels of {', '.join(missing)}."
-        return profiles, None, [f"There is no mean profile over the fourteen of the paper's {over}, {lacking}"]
+        return (
+            profiles,
+            None,
+            [f"There is no mean profile over the fourteen operators of the paper's {over}, {lacking}"],
+        )
     note = (
         f"The mean profile is over the fourteen operators of the paper's {over}: all fifteen except {LEFT_OUT[over]}."
     )

@@ -46,17 +46,17 @@ class Benchmark:
 
 def benchmark(recipe: str) -> Benchmark | None:
     """Return how the sets of a recipe were published, or None if no scores for them were published."""
-    row = published()["benchmarks"].get(recipe)
+    row = load_published()["benchmarks"].get(recipe)
     return None if row is None else Benchmark(**row)
 
 
 @cache
-def published() -> dict[str, Any]:
+def load_published() -> dict[str, Any]:
     """Return the content of published.toml."""
     return tomllib.loads(files(__package__).joinpath("published.toml").read_text("utf-8"))
 
 
-def in_literature_order(names: Iterable[str]) -> list[str]:
+def sort_by_literature(names: Iterable[str]) -> list[str]:
     """Sort the names of corruptions or sets in the order of the papers.
 
     The clean set comes first, followed by noise, blur, weather and digital corruptions and the four extra corruptions.

@@ -140,7 +140,7 @@ def report(
         has_clean=has_clean,
         clean_id=CLEAN,
         notes=_notes(entries, unpaired),
-        made=_made(entries).on_page(MAX_CELLS),
+        made=_conditions_table(entries).on_page(MAX_CELLS),
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(file, page)
@@ -178,7 +178,7 @@ def _notes(entries: Sequence[Entry], unpaired: Sequence[str]) -> list[tuple[str,
     return [(heading, lines) for heading, lines in [("All models", [*shared, *unpaired]), *own] if lines]
 
 
-def _made(entries: Sequence[Entry]) -> Table:
+def _conditions_table(entries: Sequence[Entry]) -> Table:
     """Return a table of the conditions under which the scores were computed."""
     heads = [*columns("text", "model"), *columns("whole", "images"), *columns("text", "which images count")]
     heads += columns("text", "baseline of CE") + columns("whole", "resamples", "seed", "sets")

@@ -177,7 +177,7 @@ def _predictions(
     wrong += [] if given.digest in (None, data.digest) else [f"belong to {given.digest}"]
     if wrong:
         raise PredictionError(
-            f"The predictions of {given.model} do not fit {data.path} ({data.digest}, {len(data.samples)} images). "
+            f"The predictions of {given.model} do not match {data.path} ({data.digest}, {len(data.samples)} images). "
             f"They {wrong[0]}."
         )
     return replace(given, outcomes=outcomes)

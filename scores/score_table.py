@@ -143,7 +143,7 @@ def score_table(
     (0.375, 5)
     """
     where = "The table" if isinstance(table, Mapping) else f"The table {table}"
-    values = _checked(where, table if isinstance(table, Mapping) else _read(where, Path(table)))
+    values = _check_values(where, table if isinstance(table, Mapping) else _read(where, Path(table)))
     over = list(dict.fromkeys(FIFTEEN if corruptions is None else corruptions))
     metrics = list(dict.fromkeys(metric for of_set in values.values() for metric in of_set))
     in_table = {_corruption(set_id) for set_id in values}
@@ -237,8 +237,8 @@ def _read(where: str, path: Path) -> Any:
     key = next((name for name in SET_COLUMNS if name in head), None)
     if key is None or len(head) < 2 or len(set(head)) < len(head):
         raise ScoreError(
-            f"{where} has the columns {', '.join(head) or 'none'}; expected set and one column per metric, each with a "
-            "different name."
+            f"{where} has the columns {', '.join(head) or 'none'}; expected a column named set, and one column per "
+            "metric, each with a different name."
         )
     rows, problems = list[tuple[str, dict[str, str]]](), list[str]()
     for line, cells in enumerate(lines, 2):
@@ -252,7 +252,7 @@ def _read(where: str, path: Path) -> Any:
     return rows
 
 
-def _checked(where: str, values: Any) -> Metrics:
+def _check_values(where: str, values: Any) -> Metrics:
     """Return the metrics by set id. Raise ScoreError with a list of all values that are not finite numbers."""
     of_csv = isinstance(values, list) and all(isinstance(row, tuple) for row in values)
     if not values or not (of_csv or isinstance(values, Mapping)):
@@ -262,7 +262,7 @@ def _checked(where: str, values: Any) -> Metrics:
     if "schema_version" in values:
         raise ScoreError(f"{where} is a scores file, not a table. Pass scores.json to `corruptset compare`.")
     problems, sets = [], dict[str, Mapping[str, float]]()
-    for set_id, metrics in values if of_csv else _flat(values):
+    for set_id, metrics in values if of_csv else _flatten(values):
         if set_id in sets and sets[set_id] != metrics:
             problems.append(f"{set_id}: occurs twice with different values")
         sets[set_id] = metrics
@@ -275,7 +275,7 @@ def _checked(where: str, values: Any) -> Metrics:
     return valid
 
 
-def _flat(values: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+def _flatten(values: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
     """Yield set ids with their metrics. The names of grouped metrics begin with the group, for example ``bbox AP``."""
     for name, inner in values.items():
         nested = isinstance(inner, Mapping) and inner and all(str(key).isdecimal() for key in inner)

@@ -8,7 +8,7 @@ import json
 import os
 from pathlib import Path
 
-from ..errors import ScoreError, listed
+from ..errors import ScoreError, format_list
 from ..files import read_regular, reason
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.manifest_file import result_path
@@ -42,7 +42,7 @@ def load_scores(path: str | Path) -> Scores:
         ) from None
     scores, mistakes = parse_record(Scores, data)
     if scores is None:
-        raise ScoreError(f"{file} is not a scores file of this release:\n{listed(mistakes)}")
+        raise ScoreError(f"{file} is not a scores file of this release:\n{format_list(mistakes)}")
     return scores
 
 

@@ -9,7 +9,7 @@ from ..manifests.set_choice import match_set_names
 from .outcomes import CLEAN
 
 
-def choose_sets(data: Dataset, globs: Sequence[str] | None) -> list[str]:
+def choose_scored_sets(data: Dataset, globs: Sequence[str] | None) -> list[str]:
     """Return the sets whose id or alias matches a pattern. Without patterns, return all sets.
 
     Raises
@@ -29,6 +29,6 @@ def choose_predicted_sets(data: Dataset, globs: Sequence[str] | None) -> list[st
     """Return the sets that match patterns. ``clean`` may be given even if it is not in the dataset."""
     globs = [globs] if isinstance(globs, str) else globs
     if globs is None or CLEAN in data or CLEAN not in globs:
-        return choose_sets(data, globs)
+        return choose_scored_sets(data, globs)
     others = [glob for glob in globs if glob != CLEAN]
-    return [CLEAN, *(choose_sets(data, others) if others else [])]
+    return [CLEAN, *(choose_scored_sets(data, others) if others else [])]

@@ -28,7 +28,7 @@ Visit = Callable[..., Any]
 
 
 @contextmanager
-def opened_browser() -> Iterator[Any]:
+def open_browser() -> Iterator[Any]:
     """Start Chromium, and stop it at the end of the block."""
     with playwright.sync_playwright() as driver:
         # the sandbox does not work for the user root in a container
@@ -38,23 +38,23 @@ def opened_browser() -> Iterator[Any]:
 
 
 @contextmanager
-def visits(browser: Any) -> Iterator[Visit]:
+def page_visitor(browser: Any) -> Iterator[Visit]:
     """Yield a function that opens pages, without network access for files.
 
     At the end, assert that no page printed messages on its console or sent further requests.
     """
-    contexts, wrong = [], []
+    contexts, problems = [], []
 
     def visit(address: str, **options: Any) -> Any:
         viewport = {"width": 1400, "height": 900}
         context = browser.new_context(**{"viewport": viewport, "offline": address.startswith("file:"), **options})
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: wrong.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+        page.on("console", lambda message: problems.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
         page.on(
             "request",
-            lambda request: None if _own(request.url, address) else wrong.append(f"request: {request.url[:80]}"),
+            lambda request: None if _own(request.url, address) else problems.append(f"request: {request.url[:80]}"),
         )
         page.goto(address)
         return page
@@ -62,7 +62,7 @@ def visits(browser: Any) -> Iterator[Visit]:
     yield visit
     for context in contexts:
         context.close()
-    assert wrong == []
+    assert problems == []
 
 
 def _own(url: str, page: str) -> bool:

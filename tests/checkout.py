@@ -17,14 +17,14 @@ def checkout_files(root: Path = ROOT) -> list[str]:
     """Return the sorted paths of all files except those that .gitignore excludes."""
     if (root / ".git").exists():
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode().split("\0")
-        return sorted(path for path in filter(None, listed) if (root / path).is_file())
+        output = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode().split("\0")
+        return sorted(path for path in filter(None, output) if (root / path).is_file())
     ignored = [line.rstrip("/") for line in (root / ".gitignore").read_text("utf-8").split()]
-    found = []
+    results = []
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not _matches(name, ignored)]
-        found += [Path(folder, name).relative_to(root).as_posix() for name in names if not _matches(name, ignored)]
-    return sorted(set(found) - ADDED)
+        results += [Path(folder, name).relative_to(root).as_posix() for name in names if not _matches(name, ignored)]
+    return sorted(set(results) - ADDED)
 
 
 def copy_checkout(target: Path) -> None:

@@ -102,8 +102,10 @@ class Cluster:
 
     def add(self, before: str = "", *, name: str | None = None, wait: bool = True) -> int:
         """Start a worker, and return its process id when it has registered. The code `before` runs first."""
-        named = ["--name", name] if name is not None else []
-        pid = self._fork("worker", before, self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *named)
+        name_options = ["--name", name] if name is not None else []
+        pid = self._fork(
+            "worker", before, self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *name_options
+        )
         if wait:
             self._waited(pid, r"(Registered to)")
         return pid
@@ -163,13 +165,13 @@ class ScriptedSource:
             elif action == "die" and argument == sample.id:
                 os.kill(os.getpid(), signal.SIGKILL)
             elif action == "exhaust" and argument == sample.id:  # like on a machine that is out of memory
-                now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-                resource.setrlimit(resource.RLIMIT_AS, (now + (1 << 20), resource.RLIM_INFINITY))
+                resident_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+                resource.setrlimit(resource.RLIMIT_AS, (resident_bytes + (1 << 20), resource.RLIM_INFINITY))
                 try:
                     bytearray(1 << 33)
                 finally:
                     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             elif action == "fail" and argument in (str(os.getpid()), "all"):
                 raise FileNotFoundError(2, "No such file or directory", sample.path)
-        found: Loaded = self._inner.load(sample)
-        return found
+        result: Loaded = self._inner.load(sample)
+        return result

@@ -34,10 +34,10 @@ for line in sys.stdin:
 """
 
 
-def exit_code(*words):
-    """Run ``corruptset WORDS...`` in this process, and return its exit code."""
+def exit_code(*arguments):
+    """Run ``corruptset ARGUMENTS...`` in this process, and return its exit code."""
     signals = [(number, signal.getsignal(number)) for number in SIGNALS]
-    argv, sys.argv = sys.argv, ["corruptset", *map(str, words)]
+    argv, sys.argv = sys.argv, ["corruptset", *map(str, arguments)]
     try:
         main()
     except SystemExit as e:
@@ -69,20 +69,20 @@ class CommandRunner:
     folder = Path()
     """The folder in which commands run by default."""
 
-    def succeeds(self, *words, **options):
+    def succeeds(self, *arguments, **options):
         """Run a command, and assert that it succeeds."""
-        result = self(*words, **options)
-        assert result.code == 0, (words, result.err)
+        result = self(*arguments, **options)
+        assert result.code == 0, (arguments, result.err)
         return result
 
-    def fails(self, message, *words, code=2, **options):
+    def fails(self, message, *arguments, code=2, **options):
         """Run a command, and assert that it fails with a message and an exit code, and writes no files."""
         folder = options.get("cwd", self.folder)
         before = set(folder.rglob("*"))
-        result = self(*words, **options)
+        result = self(*arguments, **options)
         text = " ".join((result.out + result.err).replace("│", " ").split())
-        assert (result.code, message in text) == (code, True), (words, result)
-        assert set(folder.rglob("*")) == before, words
+        assert (result.code, message in text) == (code, True), (arguments, result)
+        assert set(folder.rglob("*")) == before, arguments
         return result
 
 

@@ -26,7 +26,7 @@ def photographs(side: int) -> np.ndarray:
 
 
 @functools.cache
-def corrupted(side: int, name: str, severity: int, seed: int = 5) -> np.ndarray:
+def corrupted_images(side: int, name: str, severity: int, seed: int = 5) -> np.ndarray:
     """Return the eight images under a corruption, with draws that an audit cannot know."""
     keys = [f"somebody {i}" for i in range(COUNT)]
     return corruptset.corrupt(photographs(side), name, severity=severity, seed=seed, key=keys)
@@ -44,7 +44,7 @@ def write_cifar(folder: Path, names: tuple[str, ...]) -> Path:
     """Write arrays as in CIFAR-10-C."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
-        np.save(folder / f"{name}.npy", np.concatenate([corrupted(32, name, s) for s in range(1, 6)]))
+        np.save(folder / f"{name}.npy", np.concatenate([corrupted_images(32, name, s) for s in range(1, 6)]))
     np.save(folder / "labels.npy", np.tile(np.arange(COUNT) % 4, 5).astype(np.uint8))
     return folder
 
@@ -62,7 +62,7 @@ def write_tree(folder: Path, names: tuple[str, ...], severities: tuple[int, ...]
     """Write JPEG files as in ImageNet-C."""
     for name in names:
         for severity in severities:
-            for i, image in enumerate(corrupted(LARGE, name, severity)):
+            for i, image in enumerate(corrupted_images(LARGE, name, severity)):
                 path = folder / name / str(severity) / f"n0000000{i % 4}" / f"val_{i:04d}.JPEG"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 Image.fromarray(image).save(path, quality=85, optimize=True)
@@ -72,7 +72,7 @@ def write_tree(folder: Path, names: tuple[str, ...], severities: tuple[int, ...]
 def loader(side: int, names: tuple[str, ...], severities: tuple[int, ...] = (1, 2, 3, 4, 5)) -> dict[str, list]:
     """Return what a loader without mistakes returns: set ids with lists of (image, label)."""
     return {
-        f"{name}/{severity}": [(image, i % 4) for i, image in enumerate(corrupted(side, name, severity))]
+        f"{name}/{severity}": [(image, i % 4) for i, image in enumerate(corrupted_images(side, name, severity))]
         for name in names
         for severity in severities
     }

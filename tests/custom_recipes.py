@@ -36,5 +36,5 @@ def recipe_errors(text: str) -> list[str]:
     with pytest.raises(RecipeError) as error:
         parse_recipe(text, "The recipe")
     first, *lines = str(error.value).split("\n")
-    assert first == f"The recipe has {len(lines)} mistake{'s' * (len(lines) > 1)}:"
+    assert first == f"The recipe contains {len(lines)} error{'s' * (len(lines) > 1)}:"
     return lines

@@ -129,12 +129,12 @@ def update_digest(root: Path) -> str:
     rows = [json.loads(line) for line in (root / "samples.jsonl").read_text("utf-8").splitlines()]
 
     def change(m: dict[str, Any]) -> None:
-        named = {"schema_version": DIGEST_VERSION} | {key: m[key] for key in ("seed", "preprocessing")}
-        named["classes"] = [[c["index"], c["name"], c["folder"]] for c in m["classes"]]
-        named["samples"] = [[r["id"], r["label"], r["sha256"]] for r in rows]
-        named["sets"] = [[s["id"], s["stages"], s["count"], s["pixel_digest"]] for s in m["sets"]]
-        m["digest"] = canonical_sha256(named)
-        m["source"]["digest"] = canonical_sha256(named["samples"])
+        fields = {"schema_version": DIGEST_VERSION} | {key: m[key] for key in ("seed", "preprocessing")}
+        fields["classes"] = [[c["index"], c["name"], c["folder"]] for c in m["classes"]]
+        fields["samples"] = [[r["id"], r["label"], r["sha256"]] for r in rows]
+        fields["sets"] = [[s["id"], s["stages"], s["count"], s["pixel_digest"]] for s in m["sets"]]
+        m["digest"] = canonical_sha256(fields)
+        m["source"]["digest"] = canonical_sha256(fields["samples"])
 
     edit_manifest(root, change, reseal=True)
     return str(json.loads((root / "manifest.json").read_text("utf-8"))["digest"])

@@ -41,12 +41,12 @@ def lines(word: str) -> list[str]:
 def shell(line: str, folder: Path) -> str:
     """Run a command in a folder with the shell and this environment, and return its output."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
+    result = subprocess.run(
         ["bash", "-c", line], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
     )
-    if done.returncode:
-        raise AssertionError(f"{line}\nexits with code {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
+    if result.returncode:
+        raise AssertionError(f"{line}\nexits with code {result.returncode}:\n{result.stdout}{result.stderr}")
+    return result.stdout
 
 
 def run_corruptset(line: str) -> None:

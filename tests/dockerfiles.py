@@ -36,7 +36,7 @@ class Image:
 
     def step(self, command: str, **more: str) -> None:
         """Run an instruction RUN, and raise an error with its output if it fails."""
-        done = subprocess.run(
+        result = subprocess.run(
             [
                 "chroot",
                 self.root,
@@ -50,7 +50,7 @@ class Image:
             capture_output=True,
             text=True,
         )
-        assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+        assert result.returncode == 0, f"{command}\n{result.stdout[-3000:]}{result.stderr[-3000:]}"
 
     def run(
         self, *arguments: str, data: Path, user: str | None = None, read_only: bool = False

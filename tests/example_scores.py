@@ -28,13 +28,13 @@ def minimal_scores(model="net", values=None, **changes):
 
 def score_values(values):
     """Return score values as JSON. Each is given as a number, a number with an interval, or a reason."""
-    found = []
-    for name, given in values.items():
-        value, ends, *count = given if isinstance(given, tuple) else (given, None)
+    results = []
+    for name, arguments in values.items():
+        value, ends, *count = arguments if isinstance(arguments, tuple) else (arguments, None)
         known = Measured(None, value) if isinstance(value, str) else Measured(np.array([value]))
         one = score_value(name, known, 200).as_json()
-        found.append(one | {"interval": ends, "count": count[0] if count else None})
-    return found
+        results.append(one | {"interval": ends, "count": count[0] if count else None})
+    return results
 
 
 def replace_values(scores, **values):
@@ -42,18 +42,18 @@ def replace_values(scores, **values):
     names = {name.replace("__", "."): value for name, value in values.items()}
     return {
         **scores,
-        "scores": [{**one, "value": names.get(one["name"], one["value"])} for one in scores["scores"]],
+        "scores": [{**score, "value": names.get(score["name"], score["value"])} for score in scores["scores"]],
     }
 
 
 def without_group(scores, group):
     """Return scores as JSON, without a group of score values."""
-    return {**scores, "scores": [one for one in scores["scores"] if not one["name"].startswith(f"{group}.")]}
+    return {**scores, "scores": [score for score in scores["scores"] if not score["name"].startswith(f"{group}.")]}
 
 
-def value_of(scores, name):
+def score_of(scores, name):
     """Return the value of a score."""
-    return next(one["value"] for one in scores["scores"] if one["name"] == name)
+    return next(score["value"] for score in scores["scores"] if score["name"] == name)
 
 
 def set_score(accuracy):
@@ -115,8 +115,8 @@ def full_scores(number=0, model=None):
 def small_scores(number=0, model=None):
     """Return scores as JSON, without most of the values that take long to draw."""
     scores = full_scores(number, model)
-    kept = ("clean", "fog", "frost")
-    sets = {name: one for name, one in scores["sets"].items() if name.partition("/")[0] in kept}
+    set_names = ("clean", "fog", "frost")
+    sets = {name: item for name, item in scores["sets"].items() if name.partition("/")[0] in set_names}
     return {**scores, "sets": sets, "profiles": {name: scores["profiles"][name] for name in DEGRADATIONS[:2]}}
 
 
@@ -157,24 +157,24 @@ def order_effects(rng):
 
 def fragile(group, rate):
     """Return the fragile rates of regions of one size."""
-    found = {}
+    results = {}
     for place, name in enumerate(RATES):
         own = rate * (1 + place / 10)
-        found[f"fragile.{group}.{name}"] = (own, [0.9 * own, 1.1 * own], 400)
+        results[f"fragile.{group}.{name}"] = (own, [0.9 * own, 1.1 * own], 400)
         parts = {"positive": 0.6 * own, "negative": 0.4 * own, "minimal": 5}
-        found |= {f"fragile.{group}.{name}.{part}": number for part, number in parts.items()}
-    return found
+        results |= {f"fragile.{group}.{name}.{part}": number for part, number in parts.items()}
+    return results
 
 
-def validated(*compared):
+def validate_scores(*compared):
     """Return validated scores from their JSON."""
-    return [Scores.model_validate(one) for one in compared]
+    return [Scores.model_validate(score) for score in compared]
 
 
 def write_scores(folder, *compared):
     """Write scores files and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{number}.json" for number in range(len(compared))]
-    for file, scores in zip(files, validated(*compared), strict=True):
+    for file, scores in zip(files, validate_scores(*compared), strict=True):
         file.write_text(scores.model_dump_json(), encoding="utf-8")
     return files

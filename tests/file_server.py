@@ -52,7 +52,7 @@ class Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.asked.append(Request(name, first, self.headers.get("Authorization")))
             status = (faults.status.get(name) or [0]).pop(0)
-            cut = (faults.cut.get(name) or [-1]).pop(0)
+            limit = (faults.cut.get(name) or [-1]).pop(0)
             contents = faults.content.get(name, [])
             content = contents.pop(0) if len(contents) > 1 else contents[0] if contents else None
         if name in faults.redirect:
@@ -74,8 +74,8 @@ class Handler(BaseHTTPRequestHandler):
         for key, value in headers.items():
             self.send_header(key, value)
         self.end_headers()
-        self.wfile.write(data[first : len(data) if cut < 0 else first + cut])
-        self.close_connection = self.close_connection or cut >= 0 or name in faults.length
+        self.wfile.write(data[first : len(data) if limit < 0 else first + limit])
+        self.close_connection = self.close_connection or limit >= 0 or name in faults.length
         return None
 
     def _end(self, status, headers):
@@ -99,14 +99,14 @@ class FileServer(ThreadingHTTPServer):
 
     def times(self):
         """Return the number of requests by name of the file."""
-        return dict(Counter(asked.name for asked in self.asked))
+        return dict(Counter(request.name for request in self.asked))
 
     def handle_error(self, request, client_address):
         """Ignore closed connections."""
 
 
 @contextmanager
-def serving():
+def serve_folder():
     """Yield a function that serves a folder until the end of the block."""
     servers = []
 

@@ -31,9 +31,9 @@ class Node:
 
         Write ``class_`` and ``data_x`` for the attributes ``class`` and ``data-x``.
         """
-        wanted = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
-        (found,) = [n for n in self.all(tag) if wanted.items() <= n.attributes.items()]
-        return found
+        expected_attributes = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
+        (result,) = [n for n in self.all(tag) if expected_attributes.items() <= n.attributes.items()]
+        return result
 
     @property
     def text(self) -> str:

@@ -50,28 +50,28 @@ class HubHandler(BaseHTTPRequestHandler):
         return path, body
 
     def _repository(self, name):
-        found, token = self.server.repositories.get(name), self.headers.get("Authorization")
-        if found is None or (found.private and token != f"Bearer {TOKEN}"):
+        repository, token = self.server.repositories.get(name), self.headers.get("Authorization")
+        if repository is None or (repository.private and token != f"Bearer {TOKEN}"):
             self._answer({"error": "Repository not found"}, 404, X_Error_Code="RepoNotFound")
             return None
-        return found
+        return repository
 
     def do_GET(self):
         path, _ = self._called("GET")
         name, _, file = path.removeprefix("/api").removeprefix("/datasets/").partition("/resolve/main/")
-        if (found := self._repository(name.partition("/tree/")[0])) is None:
+        if (repository := self._repository(name.partition("/tree/")[0])) is None:
             return
         if not file:
-            self._answer([_entry(name, data) for name, data in found.commits[-1].items()])
+            self._answer([_entry(name, data) for name, data in repository.commits[-1].items()])
         else:
-            data = found.commits[-1].get(file)
+            data = repository.commits[-1].get(file)
             self._answer(data or b"", 404 if data is None else 200)
 
     def do_PUT(self):
         path, data = self._called("PUT")
         digest = path.rpartition("/")[2]
-        most, puts = self.server.fails_after, [method for method, _ in self.server.asked].count("PUT")
-        if most is not None and puts > most:
+        max_puts, puts = self.server.fails_after, [method for method, _ in self.server.asked].count("PUT")
+        if max_puts is not None and puts > max_puts:
             return self._answer({"error": "out of order"}, 403)
         assert hashlib.sha256(data).hexdigest() == digest
         self.server.large[digest] = data
@@ -91,41 +91,41 @@ class HubHandler(BaseHTTPRequestHandler):
             return self._answer({"errors": [], "warnings": []})
         name = path.removeprefix("/api").removeprefix("/datasets/")
         for call, do in (("/preupload/", _modes), (".git/info/lfs/objects/", self._batch), ("/commit/", self._commit)):
-            if call in name and (found := self._repository(name.partition(call)[0])) is not None:
-                self._answer(do(found, body))
+            if call in name and (repository := self._repository(name.partition(call)[0])) is not None:
+                self._answer(do(repository, body))
         return None
 
-    def _create(self, given):
-        assert given["type"] == "dataset"
-        name = f"{given['organization']}/{given['name']}"
+    def _create(self, body):
+        assert body["type"] == "dataset"
+        name = f"{body['organization']}/{body['name']}"
         answer = {"url": f"{self.server.url}/datasets/{name}", "name": name}
         if name in self.server.repositories:
             return self._answer(answer | {"error": "You already created this dataset repo"}, 409)
-        private = given.get("visibility") == "private" or given.get("private") is True
+        private = body.get("visibility") == "private" or body.get("private") is True
         self.server.repositories[name] = Repository(private)
         return self._answer(answer)
 
-    def _batch(self, found, body):
+    def _batch(self, repository, body):
         objects = []
-        for wanted in json.loads(body)["objects"]:
-            upload = {"actions": {"upload": {"href": f"{self.server.url}/large/{wanted['oid']}"}}}
-            objects.append({**wanted, **({} if wanted["oid"] in self.server.large else upload)})
+        for expected in json.loads(body)["objects"]:
+            upload = {"actions": {"upload": {"href": f"{self.server.url}/large/{expected['oid']}"}}}
+            objects.append({**expected, **({} if expected["oid"] in self.server.large else upload)})
         return {"transfer": "basic", "objects": objects}
 
-    def _commit(self, found, body):
-        files = dict(found.commits[-1])
+    def _commit(self, repository, body):
+        files = dict(repository.commits[-1])
         for line in map(json.loads, body.splitlines()):
             value = line["value"]
             if line["key"] == "file":
                 files[value["path"]] = base64.b64decode(value["content"])
             elif line["key"] == "lfsFile":
                 files[value["path"]] = self.server.large[value["oid"]]
-        found.commits.append(files)
+        repository.commits.append(files)
         name = self.path.removeprefix("/api/").partition("/commit/")[0]
         return {"commitUrl": f"{self.server.url}/{name}/commit/{'1' * 40}", "commitOid": "1" * 40, "success": True}
 
 
-def _modes(found, body):
+def _modes(repository, body):
     modes = [
         {"path": f["path"], "uploadMode": "lfs" if f["path"].endswith(LARGE) else "regular", "shouldIgnore": False}
         for f in json.loads(body)["files"]

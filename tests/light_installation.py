@@ -20,13 +20,13 @@ MAX_MB = 200
 
 def required_packages(requirements: list[str]) -> Iterator[str]:
     """Yield the names of required packages and of their dependencies."""
-    seen: set[str] = set()
+    visited: set[str] = set()
     while requirements:
-        wanted = Requirement(requirements.pop())
-        if wanted.name not in seen and (wanted.marker is None or wanted.marker.evaluate({"extra": ""})):
-            seen.add(wanted.name)
-            yield wanted.name
-            requirements += distribution(wanted.name).requires or []
+        expected = Requirement(requirements.pop())
+        if expected.name not in visited and (expected.marker is None or expected.marker.evaluate({"extra": ""})):
+            visited.add(expected.name)
+            yield expected.name
+            requirements += distribution(expected.name).requires or []
 
 
 def light_python(folder: Path) -> Path:
@@ -37,12 +37,12 @@ def light_python(folder: Path) -> Path:
     for name in required_packages(
         list(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"])
     ):
-        found = distribution(name)
-        for file in found.files or []:
+        loaded = distribution(name)
+        for file in loaded.files or []:
             size += Path(file.locate()).stat().st_size if Path(file.locate()).is_file() else 0
             target = site / file.parts[0]
             if file.parts[0] != ".." and not target.exists():
-                target.symlink_to(Path(found.locate_file(file.parts[0])))
+                target.symlink_to(Path(loaded.locate_file(file.parts[0])))
     package = Path(corruptset.__file__).parent
     (site / "corruptset").symlink_to(package)
     own = distribution("corruptset").locate_file(f"corruptset-{corruptset.__version__}.dist-info")
@@ -53,13 +53,13 @@ def light_python(folder: Path) -> Path:
     return folder / "bin/python"
 
 
-def run_python(python: str | Path, *words: object, code: int = 0) -> str:
+def run_python(python: str | Path, *arguments: object, code: int = 0) -> str:
     """Run the command line, and return its output."""
-    done = subprocess.run(
-        [python, "-c", "from corruptset.cli import main; main()", *map(str, words)],
+    result = subprocess.run(
+        [python, "-c", "from corruptset.cli import main; main()", *map(str, arguments)],
         capture_output=True,
         text=True,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
     )
-    assert done.returncode == code, done.stderr
-    return done.stdout + done.stderr
+    assert result.returncode == code, result.stderr
+    return result.stdout + result.stderr

@@ -18,12 +18,12 @@ def psnr(image: NDArray[np.uint8], out: NDArray[np.uint8]) -> float:
 
 
 def check_close(
-    got: NDArray[Any], want: NDArray[Any], identical: float = 0.99, within: int = 1, what: object = ""
+    result: NDArray[Any], expected: NDArray[Any], identical: float = 0.99, within: int = 1, what: object = ""
 ) -> None:
     """Assert that no pixel value differs by more than `within`, and that a fraction of the values is identical."""
-    away = np.abs(got.astype(int) - np.asarray(want).astype(int))
-    assert away.max() <= within, (what, int(away.max()))
-    assert np.mean(away == 0) >= identical, (what, float(np.mean(away == 0)))
+    distance = np.abs(result.astype(int) - np.asarray(expected).astype(int))
+    assert distance.max() <= within, (what, int(distance.max()))
+    assert np.mean(distance == 0) >= identical, (what, float(np.mean(distance == 0)))
 
 
 def chi_squared_p(observed: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
@@ -41,6 +41,6 @@ def chi_squared_p(observed: NDArray[np.int64], probabilities: NDArray[np.float64
     return float(stats.chi2.sf(((o - e) ** 2 / e).sum(), len(o) - 1))
 
 
-def uniform_p(found: NDArray[Any], count: int) -> float:
+def uniform_p(result: NDArray[Any], count: int) -> float:
     """Return the p-value of integers that should be uniform on 0 .. count - 1."""
-    return chi_squared_p(np.bincount(np.ravel(found), minlength=count), np.full(count, 1 / count))
+    return chi_squared_p(np.bincount(np.ravel(result), minlength=count), np.full(count, 1 / count))

@@ -51,7 +51,7 @@ def file_hashes(root):
     return {p.relative_to(root).as_posix(): sha256_file(p) for p in sorted(root.rglob("*")) if p.is_file()}
 
 
-def run_and_kill(call, do, *given, **options):
+def run_and_kill(call, do, *args, **options):
     """Call a function in a process that kills itself at the given call of its progress callback. Return its code."""
     calls = count(1)
 
@@ -59,7 +59,7 @@ def run_and_kill(call, do, *given, **options):
         if next(calls) == call:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    process = get_context("fork").Process(target=do, args=given, kwargs={**options, "progress": progress})
+    process = get_context("fork").Process(target=do, args=args, kwargs={**options, "progress": progress})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn where other tests left threads
         process.start()

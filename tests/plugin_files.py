@@ -20,7 +20,7 @@ side = 32
 own = "chosen by eye"
 """
 CACHES = (
-    add_ons.installed,
+    add_ons.find_add_ons,
     add_ons.installed_files,
     plugins.load_installed,
     recipe_files._files,
@@ -75,13 +75,15 @@ def without_plugins() -> Iterator[None]:
 
 def _forget() -> dict[str, ModuleType]:
     """Unregister all plugins, and return their modules."""
-    names = {known.module for known in registry._registered.values() if known.family == registry.PLUGIN} | set(
-        plugins._loaded
-    )
+    names = {
+        corruption.module for corruption in registry._registered.values() if corruption.family == registry.PLUGIN
+    } | set(plugins._loaded)
     names = {name for name in sys.modules for plugin in names if name == plugin or name.startswith(f"{plugin}.")} - {
         "__main__"
     }
-    for corruption in [name for name, known in registry._registered.items() if known.family == registry.PLUGIN]:
+    for corruption in [
+        name for name, corruption in registry._registered.items() if corruption.family == registry.PLUGIN
+    ]:
         del registry._registered[corruption]
     plugins._loaded.clear()
     for cache in CACHES:

@@ -39,29 +39,29 @@ def reference_outcome(kind, arrays, row, label):
     """Return the outcome for one image, computed with a loop over classes."""
     if kind == "rank":
         rank = int(arrays["rank_true"][row])
-        known = {"rank": rank, "probability": float(arrays["p_true"][row]), "predicted": None}
-        return {"correct": rank == 0, "top5": rank < 5, **known}
+        outcome = {"rank": rank, "probability": float(arrays["p_true"][row]), "predicted": None}
+        return {"correct": rank == 0, "top5": rank < 5, **outcome}
     values = arrays[kind][row].tolist()
     if kind == "top":
-        order, known = values, {"rank": None, "probability": None}
+        order, outcome = values, {"rank": None, "probability": None}
     else:
         order = sorted(range(len(values)), key=lambda c: (-values[c], c))
         highest = max(values)
         total = math.fsum(math.exp(value - highest) for value in values)
         share = math.exp(values[label] - highest) / total if kind == "logits" else values[label]
-        known = {"rank": sum(value > values[label] for value in values), "probability": share}
-    return {"correct": order[0] == label, "top5": label in order[:5], "predicted": order[0], **known}
+        outcome = {"rank": sum(value > values[label] for value in values), "probability": share}
+    return {"correct": order[0] == label, "top5": label in order[:5], "predicted": order[0], **outcome}
 
 
 def check_outcome(outcome, kind, arrays, labels):
     """Compare the outcome of a set, in the order of the dataset, with the reference implementation."""
     rows = [reference_outcome(kind, arrays, row, label) for row, label in enumerate(labels.tolist())]
     for field, values in vars(outcome).items():
-        wanted = [row[field] for row in rows]
+        expected = [row[field] for row in rows]
         if values is None:
-            assert set(wanted) == {None}, field
+            assert set(expected) == {None}, field
         else:
-            np.testing.assert_allclose(values, wanted, rtol=1e-5, atol=1e-30, err_msg=field)
+            np.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-30, err_msg=field)
 
 
 def write_folder(folder, sets, *, compressed=False):

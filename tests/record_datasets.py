@@ -41,13 +41,13 @@ def write_records(
     specs = [spec.as_json() for spec in resolved.sets if only(spec.id) and (clean or spec.id != "clean")]
     if clean and all(spec["id"] != "clean" for spec in specs):
         specs.append({"id": "clean", "aliases": [], "role": "test", "stages": []})
-    stored = {"count": count, "files": count, "bytes": count, "pixel_digest": BLAKE3}
+    arrays = {"count": count, "files": count, "bytes": count, "pixel_digest": BLAKE3}
     sets = []
     for spec in sorted(specs, key=lambda spec: spec["id"]):
         share = changed(spec["stages"][0]["level"] if spec["stages"] else None)
         sets.append(
             spec
-            | stored
+            | arrays
             | {"metrics": None if share is None else {"images": 2, "psnr": None, "ssim": None, "changed": share}}
         )
     encoding = resolved.recipe.encoding.model_dump()

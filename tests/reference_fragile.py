@@ -21,13 +21,13 @@ def region_record(source, side, y, x, **fields):
 
 def exhaustive_regions(source, size, sides, *, shrunk=True):
     """Return the distinct regions of some sides, and the shrunk ones."""
-    found = {(side, y, x): True for side in sides for y in range(size - side + 1) for x in range(size - side + 1)}
-    for side, y, x in list(found) if shrunk else []:
-        found = {(side - 2, y + dy, x + dx): False for dy in range(3) for dx in range(3)} | found
+    regions = {(side, y, x): True for side in sides for y in range(size - side + 1) for x in range(size - side + 1)}
+    for side, y, x in list(regions) if shrunk else []:
+        regions = {(side - 2, y + dy, x + dx): False for dy in range(3) for dx in range(3)} | regions
     shrink = {"anchor": False, "role": "shrink"}
     return [
         region_record(source, *place, **({} if anchor else shrink | {"group": f"s{place[0] + 2}"}))
-        for place, anchor in sorted(found.items())
+        for place, anchor in sorted(regions.items())
     ]
 
 
@@ -38,26 +38,28 @@ def dataset_of(records, *, kind="crop", mode="exhaustive", classes=10):
     return SimpleNamespace(samples=samples, classes=range(classes), manifest=manifest, path="regions")
 
 
-def reference_flips(records, right, predicted, shrunk):
+def reference_flips(records, correct, predicted, shrunk):
     """Return the five scores of each anchor: True, False, or None if the anchor does not count."""
-    of = {(r.source, r.side, r.y, r.x): i for i, r in enumerate(records)}
+    indices = {(r.source, r.side, r.y, r.x): i for i, r in enumerate(records)}
     rows = []
     for i, r in enumerate(records):
         if not r.anchor:
             continue
-        beside = [of[place] for dy, dx in STEPS if (place := (r.source, r.side, r.y + dy, r.x + dx)) in of]
-        inside = [of[r.source, r.side - 2, r.y + dy, r.x + dx] for dy in range(3) for dx in range(3)] if shrunk else []
+        beside = [indices[place] for dy, dx in STEPS if (place := (r.source, r.side, r.y + dy, r.x + dx)) in indices]
+        inside = (
+            [indices[r.source, r.side - 2, r.y + dy, r.x + dx] for dy in range(3) for dx in range(3)] if shrunk else []
+        )
         scores = {}
         for name, near, values in (
-            ("{}_shift", beside, right),
-            ("{}_shrink", inside, right),
+            ("{}_shift", beside, correct),
+            ("{}_shrink", inside, correct),
             ("label_change_shift", beside, predicted),
         ):
             differs = [bool(values[j] != values[i]) for j in near]
             scores[name.format("loose")] = any(differs) if differs else None
             if "{}" in name:
                 scores[name.format("strict")] = all(differs) if differs else None
-        place = {"source": r.source, "group": r.group, "place": (r.side, r.y, r.x), "right": bool(right[i])}
+        place = {"source": r.source, "group": r.group, "place": (r.side, r.y, r.x), "right": bool(correct[i])}
         rows.append({**place, **scores})
     return rows
 
@@ -65,7 +67,7 @@ def reference_flips(records, right, predicted, shrunk):
 @functools.cache
 def bootstrap_draws(seed, units):
     """Return the units of each of the 1,000 bootstrap resamples."""
-    return [reference_scores.drawn(seed, units, resample) for resample in range(1000)]
+    return [reference_scores.draw_units(seed, units, resample) for resample in range(1000)]
 
 
 def reference_rates(rows, group, score, seed):
@@ -76,11 +78,17 @@ def reference_rates(rows, group, score, seed):
     """
     images, anchors = [], 0
     for source in dict.fromkeys(row["source"] for row in rows):
-        counted = [row for row in rows if row["source"] == source and row["group"] == group and row[score] is not None]
-        right = [row["right"] for row in counted if row[score]]
-        shares = [n / len(counted) for n in (len(right), sum(right), len(right) - sum(right))] if counted else []
-        images.append([*shares, sum(right)] if counted else None)
-        anchors += len(counted)
+        group_rows = [
+            row for row in rows if row["source"] == source and row["group"] == group and row[score] is not None
+        ]
+        correct = [row["right"] for row in group_rows if row[score]]
+        shares = (
+            [n / len(group_rows) for n in (len(correct), sum(correct), len(correct) - sum(correct))]
+            if group_rows
+            else []
+        )
+        images.append([*shares, sum(correct)] if group_rows else None)
+        anchors += len(group_rows)
     if not anchors:
         return None
     means = np.mean([image for image in images if image is not None], axis=0).tolist()

@@ -55,8 +55,8 @@ def photograph(width, height):
     """Return a crop of a photograph with this size."""
     import skimage.data
 
-    picture = Image.fromarray(np.asarray(skimage.data.astronaut())).resize((width + 40, height + 20))
-    return np.array(picture)[10 : 10 + height, 30 : 30 + width]
+    image = Image.fromarray(np.asarray(skimage.data.astronaut())).resize((width + 40, height + 20))
+    return np.array(image)[10 : 10 + height, 30 : 30 + width]
 
 
 def side_of(fraction, width, height):
@@ -73,17 +73,19 @@ def shrunk_regions(place):
 
 def all_regions(sides, width, height):
     """Return all regions of some sides, and the shrunk ones, sorted."""
-    every = {(side, y, x) for side in sides for y in range(height - side + 1) for x in range(width - side + 1)}
-    return sorted(every.union(*map(shrunk_regions, every)))
+    all_regions = {(side, y, x) for side in sides for y in range(height - side + 1) for x in range(width - side + 1)}
+    return sorted(all_regions.union(*map(shrunk_regions, all_regions)))
 
 
 def block_regions(side, block, corners):
     """Return the regions of blocks, and the shrunk ones of their inner regions."""
-    found, steps = set(), range(block)
+    regions, steps = set(), range(block)
     for top, left in corners:
-        found |= {(side, top + dy, left + dx) for dy in steps for dx in steps}
-        found = found.union(*(shrunk_regions((side, top + dy, left + dx)) for dy in steps[1:-1] for dx in steps[1:-1]))
-    return found
+        regions |= {(side, top + dy, left + dx) for dy in steps for dx in steps}
+        regions = regions.union(
+            *(shrunk_regions((side, top + dy, left + dx)) for dy in steps[1:-1] for dx in steps[1:-1])
+        )
+    return regions
 
 
 def reference_crop(image, place, out, *, fit="resize"):
@@ -91,8 +93,8 @@ def reference_crop(image, place, out, *, fit="resize"):
     side, y, x = place
     grey = image.shape[2] == 1
     if fit == "resize":
-        picture = Image.fromarray(image[:, :, 0] if grey else image).crop((x, y, x + side, y + side))
-        resized = np.array(picture.resize((out, out), Image.Resampling.BILINEAR))
+        pil_image = Image.fromarray(image[:, :, 0] if grey else image).crop((x, y, x + side, y + side))
+        resized = np.array(pil_image.resize((out, out), Image.Resampling.BILINEAR))
         return resized[:, :, None] if grey else resized
     canvas = np.zeros((out, out, image.shape[2]), np.uint8)
     for row in range(side):

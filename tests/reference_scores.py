@@ -15,32 +15,32 @@ Right = Mapping[str, Sequence[bool]]
 """Set id -> whether each image is classified correctly."""
 
 
-def accuracy(right: Iterable[bool]) -> float:
-    flags = list(right)
+def accuracy(correct: Iterable[bool]) -> float:
+    flags = list(correct)
     return sum(1 for flag in flags if flag) / len(flags)
 
 
-def aude(right: Right, name: str) -> float:
-    curve = [1 - accuracy(right["clean"]), *(1 - accuracy(right[f"{name}/{s}"]) for s in range(1, 6))]
+def aude(correct: Right, name: str) -> float:
+    curve = [1 - accuracy(correct["clean"]), *(1 - accuracy(correct[f"{name}/{s}"]) for s in range(1, 6))]
     return sum((left + later) / 2 for left, later in pairwise(curve)) / 5
 
 
-def maude(right: Right) -> float:
-    return sum(aude(right, name) for name in FIFTEEN) / 15
+def maude(correct: Right) -> float:
+    return sum(aude(correct, name) for name in FIFTEEN) / 15
 
 
-def ce(right: Right, other: Right, name: str) -> float:
-    return _errors(right, name) / _errors(other, name)
+def ce(correct: Right, other: Right, name: str) -> float:
+    return _errors(correct, name) / _errors(other, name)
 
 
-def relative_ce(right: Right, other: Right, name: str) -> float:
-    above = sum((1 - accuracy(right[f"{name}/{s}"])) - (1 - accuracy(right["clean"])) for s in range(1, 6))
+def relative_ce(correct: Right, other: Right, name: str) -> float:
+    above = sum((1 - accuracy(correct[f"{name}/{s}"])) - (1 - accuracy(correct["clean"])) for s in range(1, 6))
     below = sum((1 - accuracy(other[f"{name}/{s}"])) - (1 - accuracy(other["clean"])) for s in range(1, 6))
     return above / below
 
 
-def _errors(right: Right, name: str) -> float:
-    return sum(1 - accuracy(right[f"{name}/{s}"]) for s in range(1, 6))
+def _errors(correct: Right, name: str) -> float:
+    return sum(1 - accuracy(correct[f"{name}/{s}"]) for s in range(1, 6))
 
 
 def mean(values: Iterable[float]) -> float:
@@ -57,7 +57,7 @@ def rb_index(clean: float, others: Sequence[float], flag: int = 1) -> float:
     return flag / (len(others) * clean) * sum(clean - other for other in others)
 
 
-def drawn(seed: int, units: int, resample: int) -> list[int]:
+def draw_units(seed: int, units: int, resample: int) -> list[int]:
     """Return the units of a bootstrap resample, drawn with Philox4x64-10 as its authors define it."""
     words = [word for block in range(-(-units // 8)) for word in philox4x64((block + 1, 0, 0, 0), (seed, resample))]
     halves = [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)]
@@ -76,7 +76,7 @@ def philox4x64(counter: tuple[int, ...], key: tuple[int, int]) -> tuple[int, ...
     return counter
 
 
-def resampled(right: Right, seed: int, resample: int) -> Right:
+def resample_outcomes(correct: Right, seed: int, resample: int) -> Right:
     """Return a resample of images, which may occur several times."""
-    rows = drawn(seed, len(right["clean"]), resample)
-    return {name: [flags[row] for row in rows] for name, flags in right.items()}
+    rows = draw_units(seed, len(correct["clean"]), resample)
+    return {name: [flags[row] for row in rows] for name, flags in correct.items()}

@@ -51,10 +51,10 @@ def pack_and_unpack_records(directory: Path, folder: Path, digests: str = "sets"
 @contextmanager
 def changed_pixels(set_id: str | None = None) -> Iterator[None]:
     """Let the corruptions of one set, or of all sets, compute different pixels."""
-    real = tree.walk
+    original = tree.walk
 
     def walk(*arguments: Any, **options: Any) -> Any:
-        for name, images in real(*arguments, **options):
+        for name, images in original(*arguments, **options):
             yield name, images ^ np.uint8(set_id in (None, name))
 
     with pytest.MonkeyPatch.context() as patch:

@@ -35,7 +35,7 @@ def results_dataset(shared_data, name="results", more=SETS, **options):
 
 def full_scores(data, *names):
     """Return complete invented scores with the digest of a dataset."""
-    return example_scores.validated(
+    return example_scores.validate_scores(
         *(example_scores.full_scores(n, name) | {"digest": data.digest} for n, name in enumerate(names))
     )
 
@@ -43,7 +43,7 @@ def full_scores(data, *names):
 def random_scores(data, *names, **options):
     """Return random predictions of some models, and their scores."""
     predictions = [random_predictions(data, seed, name, **options) for seed, name in enumerate(names)]
-    return [corruptset.score(data, one) for one in predictions], predictions
+    return [corruptset.score(data, model_predictions) for model_predictions in predictions], predictions
 
 
 def report_page(data, scores, out, **options):
@@ -53,13 +53,13 @@ def report_page(data, scores, out, **options):
 
 def tables(page):
     """Return caption -> (headings, rows of cells) for the tables of a page."""
-    found = {}
+    results = {}
     for table in page.all("table"):
         caption = table.one("caption").text
-        assert caption not in found
+        assert caption not in results
         rows = [[cell.text for cell in row.all("th", "td")] for row in table.one("tbody").all("tr")]
-        found[caption] = [cell.text for cell in table.one("thead").all("th")], rows
-    return found
+        results[caption] = [cell.text for cell in table.one("thead").all("th")], rows
+    return results
 
 
 def section(page, name):
@@ -69,9 +69,9 @@ def section(page, name):
 
 def figure_images(page):
     """Return id of a figure -> pixels of its image."""
-    stored = {}
+    fields = {}
     for symbol in page.all("symbol"):
         data = base64.b64decode(symbol.one("image").attributes["href"].removeprefix("data:image/jpeg;base64,"))
-        stored[f"#{symbol.attributes['id']}"] = np.array(Image.open(io.BytesIO(data)).convert("RGB"), np.float32)
+        fields[f"#{symbol.attributes['id']}"] = np.array(Image.open(io.BytesIO(data)).convert("RGB"), np.float32)
     uses = {figure.attributes.get("id", ""): list(figure.all("use")) for figure in page.all("figure")}
-    return {id: stored[use[0].attributes["href"]] for id, use in uses.items() if id and use}
+    return {id: fields[use[0].attributes["href"]] for id, use in uses.items() if id and use}

@@ -29,12 +29,12 @@ PHOTOGRAPHS = [skimage.data.astronaut(), skimage.data.chelsea(), skimage.data.co
 def random_crops(count, seed=0):
     """Return crops of photographs of 32x32 pixels, and unsorted labels."""
     rng = np.random.default_rng(seed)
-    found = []
+    results = []
     for i in range(count):
-        picture = PHOTOGRAPHS[i % 3]
-        y, x = (int(rng.integers(0, n - 32)) for n in picture.shape[:2])
-        found.append(picture[y : y + 32, x : x + 32])
-    return np.stack(found), rng.integers(0, 10, count)
+        image = PHOTOGRAPHS[i % 3]
+        y, x = (int(rng.integers(0, n - 32)) for n in image.shape[:2])
+        results.append(image[y : y + 32, x : x + 32])
+    return np.stack(results), rng.integers(0, 10, count)
 
 
 def channel_planes(images):
@@ -81,9 +81,9 @@ def npy_object(value, protocol=4):
     """Return a .npy file of an object like those of numpy.save, with another pickle protocol."""
     out = io.BytesIO()
     np.lib.format.write_array_header_1_0(out, {"descr": "|O", "fortran_order": False, "shape": ()})
-    whole = np.empty((), object)
-    whole[()] = value
-    return out.getvalue() + pickle.dumps(whole, protocol)
+    container = np.empty((), object)
+    container[()] = value
+    return out.getvalue() + pickle.dumps(container, protocol)
 
 
 def _cifar10_files(test, train, names, batch):
@@ -180,12 +180,12 @@ def val_images():
 
 def write_photographs(folder, names):
     """Write JPEG files of at least 256 pixels, which are different crops of photographs."""
-    pictures = [getattr(skimage.data, name)() for name in ("astronaut", "coffee", "chelsea", "rocket")]
+    images = [getattr(skimage.data, name)() for name in ("astronaut", "coffee", "chelsea", "rocket")]
     for i, name in enumerate(names):
-        picture, turn = pictures[i % 4], i // 4
+        image, turn = images[i % 4], i // 4
         height, width = 256 + turn % 7, 256 + turn % 11
-        y, x = turn * 37 % (picture.shape[0] - height), turn * 53 % (picture.shape[1] - width)
-        write_files(folder, {name: encode_image(picture[y : y + height, x : x + width], "JPEG", quality=95)})
+        y, x = turn * 37 % (image.shape[0] - height), turn * 53 % (image.shape[1] - width)
+        write_files(folder, {name: encode_image(image[y : y + height, x : x + width], "JPEG", quality=95)})
 
 
 def ground_truth(count=7):
@@ -196,12 +196,21 @@ def ground_truth(count=7):
 def devkit_files(ids=None, year="2012", wnids=WNIDS):
     """Return files of a devkit with the published structure: the classes, and then two parent synsets."""
     names = f"ILSVRC{year}_ID WNID words gloss num_children children wordnet_height num_train_images".split()
-    whole, none = np.uint16, np.zeros((1, 0))
+    dtype, none = np.uint16, np.zeros((1, 0))
     rows = [
-        (whole(i), wnid, f"thing {i}, stuff", "a gloss", whole(0), none, whole(0), whole(1300))
+        (dtype(i), wnid, f"thing {i}, stuff", "a gloss", dtype(0), none, dtype(0), dtype(1300))
         for i, wnid in enumerate(wnids, 1)
     ] + [
-        (whole(len(wnids) + 1 + i), f"n0000{i:04d}", "above", "g", whole(2), np.array([[1, 2]]), whole(1), whole(0))
+        (
+            dtype(len(wnids) + 1 + i),
+            f"n0000{i:04d}",
+            "above",
+            "g",
+            dtype(2),
+            np.array([[1, 2]]),
+            dtype(1),
+            dtype(0),
+        )
         for i in range(2)
     ]
     buffer = io.BytesIO()
@@ -222,9 +231,9 @@ def wnid_folders():
     return {f"{WNIDS[k - 1]}/{name}": data for k, (name, data) in images}
 
 
-def check_refused(source, said, **options):
+def check_refused(source, message, **options):
     """Assert that a source is refused with a message that matches a pattern, and return the message."""
-    with pytest.raises(SourceError, match=said) as error:
+    with pytest.raises(SourceError, match=message) as error:
         open_source(str(source), **options)
     return str(error.value)
 

@@ -58,8 +58,12 @@ def model_arguments(name: str, image: NDArray[np.uint8]) -> dict[str, Any]:
     need none.
     """
     batch = image if image.ndim == 4 else image.reshape(1, *image.shape[:2], -1)
-    given = model_resources(name, batch)
-    return given if image.ndim == 4 or not given else {**given, "labels": None, "label": int(given["labels"][0])}
+    resources = model_resources(name, batch)
+    return (
+        resources
+        if image.ndim == 4 or not resources
+        else {**resources, "labels": None, "label": int(resources["labels"][0])}
+    )
 
 
 def model_resources(name: str, images: NDArray[np.uint8]) -> dict[str, Any]:
@@ -108,7 +112,7 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def seeded(make: Any, seed: int = 3) -> torch.nn.Module:
+def seeded_network(make: Any, seed: int = 3) -> torch.nn.Module:
     """Return the network that a function creates, with random weights of a seed."""
     import torch
 
@@ -123,7 +127,7 @@ def smooth_network_file(height: int, width: int, channels: int = 3) -> Path:
     from small_nets import Smooth
 
     arguments = {"channels": channels, "classes": CLASSES}
-    network = seeded(lambda: Smooth(**arguments))
+    network = seeded_network(lambda: Smooth(**arguments))
     kind = "grey" if channels == 1 else "rgb"
     return write_model(
         Path(_folder().name, f"smooth-{height}-{width}-{channels}"),

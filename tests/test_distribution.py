@@ -32,19 +32,19 @@ def test_versions_agree():
         assert line in (ROOT / path).read_text("utf-8").splitlines(), path
 
 
-def test_the_oldest_releases_that_are_tried_are_those_that_are_allowed():
+def test_oldest_tested_releases_are_oldest_allowed():
     """`tests/sameness/compare.py --only oldest` installs these releases and compares digests."""
     tried = dict(line.lower().split("==") for line in (ROOT / "tests/sameness/oldest.txt").read_text("utf-8").split())
     for name, floor in (line.split(">=") for line in PROJECT["project"]["dependencies"]):
         assert re.fullmatch(re.escape(floor) + r"(\.\d+)*", tried[name]), f"{name}: tried {tried[name]}, not {floor}"
 
 
-def test_the_source_archive_is_told_of_every_folder():
-    told = set(re.findall(r"^graft (\S+)$", (ROOT / "MANIFEST.in").read_text("utf-8"), re.MULTILINE))
-    assert told == {path.partition("/")[0] for path in checkout.checkout_files() if "/" in path}
+def test_source_archive_lists_every_folder():
+    folders = set(re.findall(r"^graft (\S+)$", (ROOT / "MANIFEST.in").read_text("utf-8"), re.MULTILINE))
+    assert folders == {path.partition("/")[0] for path in checkout.checkout_files() if "/" in path}
 
 
-def test_workflows_run_what_stands_here():
+def test_workflows_refer_to_existing_paths():
     for file in (ROOT / ".github/workflows").iterdir():
         for command in re.findall(r"run: (.*)", file.read_text("utf-8")):
             for path in re.findall(r"(?<![\w./])(?:tests/\w+|\.ci/run|release(?= packages| archives))", command):
@@ -67,7 +67,7 @@ def archives(uploads):
 
 
 @pytest.mark.ci
-def test_every_package_is_there_and_hashed(uploads):
+def test_every_package_is_present_and_hashed(uploads):
     sums = dict(line.split("  ")[::-1] for line in (uploads / "SHA256SUMS").read_text("utf-8").splitlines())
     add_ons = {folder.name.replace("-", "_") for folder in (ROOT / "plugins").glob("corruptset-*")}
     assert {name.partition("-")[0] for name in sums} == {"corruptset", *add_ons}
@@ -101,14 +101,14 @@ def python(archives, tmp_path_factory):
 
 
 @pytest.mark.ci
-def test_the_source_archive_has_every_file(unpacked):
+def test_source_archive_has_every_file(unpacked):
     assert checkout.checkout_files(unpacked) == checkout.checkout_files()
     for path in checkout.checkout_files():
         assert (unpacked / path).read_bytes() == (ROOT / path).read_bytes()
 
 
 @pytest.mark.ci
-def test_the_wheel_has_every_file_of_the_packages_and_no_other_and_the_index_accepts_it(archives):
+def test_wheel_has_exactly_package_files_and_passes_index_checks(archives):
     homes = {f"{folder}/": f"{package.replace('.', '/')}/" for package, folder in PACKAGE_DIR.items()}
     expected = set()
     for path in checkout.checkout_files():
@@ -119,8 +119,8 @@ def test_the_wheel_has_every_file_of_the_packages_and_no_other_and_the_index_acc
         (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
         metadata = email.message_from_bytes(wheel.read(name))
     check = [sys.executable, "-m", "twine", "check", "--strict", *archives]
-    done = subprocess.run(check, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    result = subprocess.run(check, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert "corruptset build" in metadata.get_payload()
@@ -128,27 +128,27 @@ def test_the_wheel_has_every_file_of_the_packages_and_no_other_and_the_index_acc
 
 
 @pytest.mark.ci
-def test_the_wheel_works_without_the_checkout(python, tmp_path):
+def test_wheel_works_without_checkout(python, tmp_path):
     def printed(*words):
         return subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
 
     command = python.with_name("corruptset")
     assert printed(command, "--version") == f"corruptset {PROJECT['project']['version']}\n"
     assert json.loads(printed(command, *"corrupt sample:astronaut contrast/3 --out out.png --json".split()))
-    where = printed(python, "-c", "import corruptset; print(corruptset.__file__)")
-    assert where.startswith(str(python.parents[1]))
+    package_file = printed(python, "-c", "import corruptset; print(corruptset.__file__)")
+    assert package_file.startswith(str(python.parents[1]))
 
 
 @pytest.mark.ci
-def test_an_unpacked_archive_passes_its_tests(unpacked, python):
-    done = subprocess.run([python, "-m", "pytest", "-q", *FROM_ARCHIVE], cwd=unpacked, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-4000:]
+def test_unpacked_archive_passes_its_tests(unpacked, python):
+    result = subprocess.run([python, "-m", "pytest", "-q", *FROM_ARCHIVE], cwd=unpacked, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout[-4000:]
     assert not (unpacked / ".git").exists()
 
 
 @pytest.mark.ci
-def test_workflows_have_nothing_that_a_linter_finds():
+def test_workflows_pass_linter():
     linter = Path(sys.executable).with_name("zizmor")
-    found = subprocess.run([linter, "--offline", ".github/workflows"], cwd=ROOT, capture_output=True, text=True)
-    assert found.returncode == 0, found.stdout
-    assert "No findings" in found.stdout + found.stderr
+    result = subprocess.run([linter, "--offline", ".github/workflows"], cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout
+    assert "No findings" in result.stdout + result.stderr

@@ -35,14 +35,14 @@ def files(package):
 
 
 @functools.cache
-def parsed(path):
+def parse_file(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def imported_packages(path, package):
     """Return the top-level packages that a file imports from, except its own."""
     depth = len(path.relative_to(ROOT / package).parts) - 1 + (package != "api") - (path.parent == ROOT / COMPAT)
-    nodes = list(ast.walk(parsed(path)))
+    nodes = list(ast.walk(parse_file(path)))
     # api may import the other packages for type checkers, because code under TYPE_CHECKING never runs
     hidden = {
         inner
@@ -72,13 +72,13 @@ def test_imports_never_point_upwards(package):
         assert imported <= ALLOWED[package], f"{path.relative_to(ROOT)} imports {sorted(imported - ALLOWED[package])}"
 
 
-def test_every_folder_with_code_is_a_package_of_the_distribution():
+def test_every_folder_with_code_is_package_of_distribution():
     packages = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
-    found = set()
+    results = set()
     for inside in (path.parent.relative_to(ROOT).parts for package in ALLOWED for path in files(package)):
         own = inside[1:] if inside[0] == "api" or inside == Path(COMPAT).parts else inside
-        found.add(".".join(("corruptset", *own)))
-    assert found == packages
+        results.add(".".join(("corruptset", *own)))
+    assert results == packages
 
 
 WATCHED = ("corruptset", "numpy", "cv2", "numba", "scipy", "skimage", "torch")
@@ -97,7 +97,7 @@ def test_importing_corruptset_imports_no_other_package():
     assert run(f"import sys, corruptset; {LOADED}") == "['corruptset']\n"
 
 
-def test_a_consumer_needs_neither_opencv_nor_numba():
+def test_reading_needs_neither_opencv_nor_numba():
     out = run(
         "import sys, corruptset; corruptset.open; import corruptset.manifests.verify.directory;"
         "import corruptset.scores.prediction_files; corruptset.predict; corruptset.load_surrogate; corruptset.score;"
@@ -106,7 +106,7 @@ def test_a_consumer_needs_neither_opencv_nor_numba():
     assert {name for name in ast.literal_eval(out) if "." not in name} == {"corruptset", "numpy"}
 
 
-def test_public_names_are_those_promised():
+def test_public_names_are_documented_ones():
     assert [name for name in corruptset.__all__ if callable(getattr(corruptset, name))] == NAMES.split()
 
 
@@ -126,7 +126,7 @@ def imported_layers(path, package):
     """Return the layers of its own package that a file imports from."""
     folder = path.relative_to(ROOT / package).parts[:-1]
     layers = set()
-    for node in ast.walk(parsed(path)):
+    for node in ast.walk(parse_file(path)):
         if isinstance(node, ast.ImportFrom) and 0 < node.level <= len(folder) + 1:
             above = [*folder[: len(folder) - node.level + 1], *(node.module.split(".") if node.module else [])]
             layers |= {above[0]} if above else {a.name for a in node.names}
@@ -134,7 +134,7 @@ def imported_layers(path, package):
 
 
 @pytest.mark.parametrize("package", LAYERS)
-def test_a_layer_imports_only_lower_layers(package):
+def test_layer_imports_only_lower_layers(package):
     order = LAYERS[package]
     inside = [path for path in files(package) if path.parent != ROOT / package or path.stem != "__init__"]
     layer_of = {path: path.relative_to(ROOT / package).parts[0].removesuffix(".py") for path in inside}
@@ -144,25 +144,25 @@ def test_a_layer_imports_only_lower_layers(package):
         assert not above, f"{path.relative_to(ROOT)} imports {sorted(above)} of higher layers"
 
 
-def test_no_two_classes_share_a_name():
-    bodies = [node for package in ALLOWED for path in files(package) for node in parsed(path).body]
+def test_no_two_classes_share_name():
+    bodies = [node for package in ALLOWED for path in files(package) for node in parse_file(path).body]
     names = [node.name for node in bodies if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
     assert {name for name in names if names.count(name) > 1} == set()
 
 
-def test_no_two_files_of_a_package_share_a_name():
+def test_no_two_files_of_package_share_name():
     for package in ALLOWED:
         names = [path.stem for path in files(package) if not path.stem.startswith("__")]
         assert sorted(names) == sorted(set(names))
 
 
-def test_what_benchmarks_import_exists():
-    nodes = [node for path in (ROOT / "benchmarks").glob("*.py") for node in ast.walk(parsed(path))]
-    named = [
+def test_names_imported_by_benchmarks_exist():
+    nodes = [node for path in (ROOT / "benchmarks").glob("*.py") for node in ast.walk(parse_file(path))]
+    references = [
         node for node in nodes if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("corruptset")
     ]
-    assert named
-    for node in named:
+    assert references
+    for node in references:
         module = importlib.import_module(str(node.module))
         for name in (alias.name for alias in node.names):
             assert hasattr(module, name) or find_spec(f"{node.module}.{name}"), f"{node.module} has no {name}"

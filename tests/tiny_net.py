@@ -40,12 +40,12 @@ class TinyNet:
         return (np.tanh(points @ self.hidden) @ self.out).astype(np.float32)
 
 
-def trained(data: Dataset, set_id: str) -> TinyNet:
+def train_network(data: Dataset, set_id: str) -> TinyNet:
     """Return a network with a random first layer, and a last layer that is fitted to a set by least squares."""
-    points, wanted = features_of(data, set_id), np.eye(len(data.classes))[data[set_id].labels]
+    points, expected = features_of(data, set_id), np.eye(len(data.classes))[data[set_id].labels]
     hidden = np.random.default_rng(0).normal(size=(SIDE**2, HIDDEN))
     inner = np.tanh(points @ hidden)
-    out = np.linalg.solve(inner.T @ inner + RIDGE * np.eye(HIDDEN), inner.T @ wanted)
+    out = np.linalg.solve(inner.T @ inner + RIDGE * np.eye(HIDDEN), inner.T @ expected)
     return TinyNet(hidden, 8 * out)
 
 

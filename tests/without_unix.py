@@ -39,15 +39,15 @@ warnings.filterwarnings("error", category=EncodingWarning, module="corruptset")
 """
 
 
-def lacking(module: str) -> list[str]:
+def unix_names(module: str) -> list[str]:
     """Return the names of a module that typeshed defines only for systems other than Windows."""
     stubs = Path(importlib.util.find_spec("mypy").origin).with_name("typeshed") / "stdlib"  # type: ignore[union-attr,arg-type]
     file = next(p for p in (stubs / f"{module}.pyi", stubs / module / "__init__.pyi") if p.exists())
     elsewhere: set[str] = set()
     on_windows: set[str] = set()
     _sort_names(ast.parse(file.read_text("utf-8")).body, on_windows, elsewhere, windows=True)
-    there = vars(importlib.import_module(module))
-    return sorted(name for name in elsewhere - on_windows if name in there and not name.startswith("__"))
+    names = vars(importlib.import_module(module))
+    return sorted(name for name in elsewhere - on_windows if name in names and not name.startswith("__"))
 
 
 def _sort_names(body: list[ast.stmt], on_windows: set[str], elsewhere: set[str], *, windows: bool) -> None:
@@ -73,7 +73,7 @@ def environment(folder: Path) -> dict[str, str]:
     (folder / "sitecustomize.py").write_text(HOOK, encoding="utf-8")
     lacks = {
         **dict.fromkeys(MODULES),
-        **{name: lacking(name) for name in ("os", "signal", "mmap", "time", "socket", "select")},
+        **{name: unix_names(name) for name in ("os", "signal", "mmap", "time", "socket", "select")},
     }
     lacks["_signal"] = lacks["signal"]
     path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])

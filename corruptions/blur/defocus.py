@@ -267,7 +267,7 @@ def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: floa
     if radius > MAX_RADIUS:
         raise ParameterError(
             f"defocus_blur: the radius is {radius:g} after scaling to this image; expected at most "
-            f"{MAX_RADIUS:g}. Give a smaller radius, or scale='none'."
+            f"{MAX_RADIUS:g}. Pass a smaller radius, or scale='none'."
         )
     disk = make_disk(float(radius), float(alias_sigma))
     lowest = int(disk.folded[:, 1].min()) if len(disk.folded) else len(disk.runs)

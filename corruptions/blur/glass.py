@@ -149,7 +149,7 @@ def _given_deltas(deltas: NDArray[np.int8], shape: Shape, parameters: Given) -> 
 
 def _given_swaps(swaps: NDArray[np.uint8], shape: Shape, parameters: Given) -> NDArray[np.uint8]:
     if parameters.get("exchange") != "swap":
-        raise ValueError("nothing is exchanged unless exchange is 'swap'")
+        raise ValueError("it is used only if exchange is 'swap'")
     return swaps
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...canonical import canonical_sha256
 from ...digests import digest_of
-from ...errors import ModelError, listed
+from ...errors import ModelError, format_list
 from ...files import open_regular, reason
 from ..keys import Int64Array
 from .model_file import ModelFile, class_folders, read_model_file
@@ -94,15 +94,16 @@ class Surrogate:
             if len(folders) != self.outputs:
                 raise ModelError(
                     f"The model {self.name} has {self.outputs} outputs, but the dataset has {len(folders)} classes. "
-                    "With classes = 'index', both must be the same, in the same order. Write a file with the class "
-                    f"folder of each output, one per line, and set classes in {self.path} to its name."
+                    "With classes = 'index', there must be one output per class, in the same order. Write a file with "
+                    f"the class folder of each output, one per line, and set classes in {self.path} to its name."
                 )
             return replace(self, columns=tuple(range(self.outputs)))
         outputs = {folder: output for output, folder in enumerate(self.folders)}
         if missing := [folder for folder in folders if folder not in outputs]:
             raise ModelError(
                 f"The model {self.name} has no output for {len(missing)} of the {len(folders)} classes of the dataset. "
-                f"Its file of class folders ({self.file.classes}) does not contain\n{listed(missing, MAX_LISTED)}"
+                f"The file that lists its class folders ({self.file.classes}) does not contain:\n"
+                f"{format_list(missing, MAX_LISTED)}"
             )
         return replace(self, columns=tuple(outputs[folder] for folder in folders))
 
@@ -147,14 +148,14 @@ class Surrogate:
 
     @functools.cached_property
     def _network(self) -> TorchModel:
-        module = _loaded(self.path, self.file.model_dump_json(), self.sha256, self.device)
+        module = _load_network(self.path, self.file.model_dump_json(), self.sha256, self.device)
         return TorchModel(module, self.file, device=self.device, batch=self.batch, threads=self.threads)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_network"}
 
     def _outputs_of(self, labels: Int64Array) -> Int64Array:
-        """Return the output of each label."""
+        """Return the index of the model output that belongs to each label."""
         columns = np.arange(self.outputs) if self.columns is None else np.array(self.columns, np.int64)
         beyond = np.unique(labels[(labels < 0) | (labels >= len(columns))]).tolist()
         if beyond:
@@ -175,14 +176,14 @@ class Surrogate:
 
 
 @functools.lru_cache(maxsize=2)
-def _loaded(path: Path, values: str, sha256: str, device: str) -> Any:
+def _load_network(path: Path, values: str, sha256: str, device: str) -> Any:
     """Load a network once per process, or raise `ModelError` if its weights have a different hash."""
     file = ModelFile.model_validate_json(values)
     data, found = _read_weights(path.parent / file.weights_name)
     if found != sha256:
         raise ModelError(
             f"The weights {path.parent / file.weights_name} have changed. Their digest is {found}, but {sha256} was "
-            "expected. Restore the former file, or start from the beginning."
+            "expected. Restore the original file, or start from the beginning."
         )
     set_up(device)
     return load_module(file, path.parent, data, device)

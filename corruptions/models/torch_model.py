@@ -149,12 +149,12 @@ class TorchModel:
         if torch.get_num_threads() != self._threads:
             torch.set_num_threads(self._threads)
         failure = f"The model {self._name} fails (check the size and channels of its input)"
-        with torch.inference_mode(False), torch.autocast(self._device.type, enabled=False), _reported(failure):
+        with torch.inference_mode(False), torch.autocast(self._device.type, enabled=False), _report_errors(failure):
             yield
 
 
 @contextmanager
-def _reported(failure: str) -> Iterator[None]:
+def _report_errors(failure: str) -> Iterator[None]:
     """Run the block as foreign code, and raise `ModelError` for its errors and its attempts to end the process."""
     try:
         with ForeignCode():
@@ -189,17 +189,17 @@ def load_module(file: ModelFile, folder: Path, data: bytes, device: str) -> Any:
     torch = import_torch()
     with torch.inference_mode(False):
         if file.program is not None:
-            with _reported(f"The program {file.program} cannot be loaded by PyTorch {torch.__version__}"):
+            with _report_errors(f"The program {file.program} cannot be loaded by PyTorch {torch.__version__}"):
                 return torch.export.load(io.BytesIO(data)).module().to(device)
         state, module = _state_dict(torch, file.weights_name, data), _new_module(torch, file, folder)
-        with _reported(f"The weights {file.weights} do not fit the architecture that {file.factory} returns"):
+        with _report_errors(f"The weights {file.weights} do not fit the architecture that {file.factory} returns"):
             module.load_state_dict(state)
         return module.eval().requires_grad_(False).to(device)
 
 
 def _state_dict(torch: Any, name: str, data: bytes) -> dict[str, Any]:
     """Return the tensors of a weights file by name. Code in the file is never executed."""
-    with _reported(f"The weights {name} cannot be read"):
+    with _report_errors(f"The weights {name} cannot be read"):
         try:
             if name.endswith(".safetensors"):
                 loaded = importlib.import_module("safetensors.torch").load(data)
@@ -208,7 +208,8 @@ def _state_dict(torch: Any, name: str, data: bytes) -> dict[str, Any]:
         except pickle.UnpicklingError:  # PyTorch's message tells users how to execute the code, so it is replaced.
             raise ModelError(
                 f"The weights {name} contain objects other than tensors, which could execute code, so they were not "
-                "loaded. Save only the state dict with torch.save(model.state_dict(), ...), or better as safetensors."
+                "loaded. Save only the state dict with torch.save(model.state_dict(), ...) or, preferably, in the "
+                "safetensors format."
             ) from None
     for key in NESTED:
         if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
@@ -227,7 +228,7 @@ def _new_module(torch: Any, file: ModelFile, folder: Path) -> Any:
     call = f"{file.factory}({', '.join(f'{key}={value!r}' for key, value in file.arguments.items())})"
     sys.path.append(str(folder))
     try:
-        with _reported(f"The factory {call}, searched in the installed packages and in {folder}, fails"):
+        with _report_errors(f"The factory {call}, searched in the installed packages and in {folder}, fails"):
             module = pkgutil.resolve_name(file.factory or "")(**file.arguments)
     finally:
         sys.path.remove(str(folder))

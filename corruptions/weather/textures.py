@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...digests import digest_of
-from ...errors import ParameterError, SourceError, listed
+from ...errors import ParameterError, SourceError, format_list
 from ...published_frost import PUBLISHED_FROST
 
 Texture = NDArray[np.uint8]
@@ -135,7 +135,7 @@ def load_textures(directory: str | Path) -> TextureSet:
     if problems:
         raise SourceError(
             f"{len(problems)} of the {len(files)} frost textures in {str(directory)!r} cannot be "
-            f"used:\n{listed(problems)}\n"
+            f"used:\n{format_list(problems)}\n"
             "Replace them, or remove them from the directory."
         )
     picks = tuple(range(5)) if tuple(f.stem for f in files) == _PUBLISHED else tuple(range(len(files)))

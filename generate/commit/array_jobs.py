@@ -21,16 +21,16 @@ from ...canonical import canonical
 from ...errors import BuildError, CorruptsetError, MissingParts
 from ...manifests.disk.atomic import make_folder, open_unlinked
 from ...manifests.disk.hashed import read_hashed, write_hashed
-from ...manifests.disk.lock import Busy, locked, shared_lock
+from ...manifests.disk.lock import Busy, hold_lock, shared_lock
 from ...manifests.paths import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORK_FOLDER, WORKERS_LOCK, is_begun
 from ...workers import Workers
 from ..plan.builds import CheckedBuild, UncheckedBuild
 from ..plan.job import Job
-from ..plan.parts import Part, job_shares, uncommitted
+from ..plan.parts import Part, job_shares, uncommitted_parts
 from ..sources.check import Checked, OnChecked, check
 from .identity import refuse_other_build
 from .locks import WORKERS_WAIT_S, wait_for_workers
-from .state import BuildState, committed, read_state
+from .state import BuildState, committed_parts, read_state
 
 RETRY_S = 1.0
 """The time between two attempts to begin a build. On a network file system, files written by other machines may appear
@@ -85,7 +85,7 @@ def shared_check(
         path, samples = folder / f"{number:06d}.json", blocks[number]
         if (data := read_hashed(path)) is None:
             try:
-                with locked(lock := path.with_suffix(".lock"), ""):
+                with hold_lock(lock := path.with_suffix(".lock"), ""):
                     lock.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
                     if (data := read_hashed(path)) is None:
                         block = check(
@@ -130,7 +130,7 @@ def shared_check(
 
 
 @contextmanager
-def joined(
+def join_jobs(
     directory: Path, build: CheckedBuild, extend: Path | None, *, waiting: Callable[[str], object]
 ) -> Iterator[tuple[BuildState, Job]]:
     """Begin a build, or join the jobs that are making it, for the duration of the ``with`` block.
@@ -146,8 +146,8 @@ def joined(
     """
     deadline = time.monotonic() + WORKERS_WAIT_S
     with ExitStack() as stack:
-        on_wait = partial(waiting, "another job of the array, which begins the build")
-        with locked(directory / BEGIN_LOCK, "", wait_s=math.inf, on_wait=on_wait):
+        on_wait = partial(waiting, "another job of the array, which is starting the build")
+        with hold_lock(directory / BEGIN_LOCK, "", wait_s=math.inf, on_wait=on_wait):
             while True:
                 state = read_state(directory, extend)
                 job = state.job(build)
@@ -160,7 +160,7 @@ def joined(
                     break
                 if time.monotonic() >= deadline:
                     raise BuildError(
-                        f"Other jobs of the array are making different sets in {directory}. Give every job the same "
+                        f"Other jobs of the array are building different sets in {directory}. Give every job the same "
                         "--sets, or wait until those jobs have ended and run this one again to add its sets."
                     )
             stack.enter_context(shared_lock(directory / WORKERS_LOCK))
@@ -184,8 +184,8 @@ def assign_parts(job: Job, parts: Sequence[Part], number: int, jobs: int) -> tup
     folder = make_folder(job.directory, ARRAYS_FOLDER)
     os.close(open_unlinked(folder / str(jobs), os.O_WRONLY | os.O_CREAT))
     share = job_shares(parts, jobs)[number]
-    return share, uncommitted(
-        share, committed(job.directory, job.origin, job.sets, {part.chunk.number for part in share})
+    return share, uncommitted_parts(
+        share, committed_parts(job.directory, job.origin, job.sets, {part.chunk.number for part in share})
     )
 
 
@@ -205,8 +205,8 @@ def missing_parts(directory: Path, parts: Sequence[Part], existing: Collection[t
     """
     folder = directory / ARRAYS_FOLDER
     jobs = max((int(p.name) for p in folder.iterdir() if p.name.isdecimal()), default=1) if folder.is_dir() else 1
-    unfinished = [job for job, share in enumerate(job_shares(parts, jobs)) if uncommitted(share, existing)]
-    remaining = uncommitted(parts, existing)
+    unfinished = [job for job, share in enumerate(job_shares(parts, jobs)) if uncommitted_parts(share, existing)]
+    remaining = uncommitted_parts(parts, existing)
     images = sum(p.images for p in remaining)
     return MissingParts(
         f"{directory} is not finished: {len(remaining)} of {len(parts)} parts ({images:,} images) are missing.",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...errors import BuildError
-from ...manifests.disk.atomic import fsync_folder, inside, link_or_copy, make_folder
+from ...manifests.disk.atomic import fsync_folder, link_or_copy, make_folder, path_inside
 from ...manifests.disk.hashed import write_hashed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.manifest_file import load_manifest
@@ -19,7 +19,7 @@ def load_base(extend: Path) -> Manifest:
     """Return the manifest of a dataset to extend, or raise `BuildError` if the dataset cannot be extended."""
     manifest = load_manifest(extend)
     if (extend / PARTIAL).exists():
-        raise BuildError(f"{extend} is a part of a dataset. Unpack its other archives there, then extend it.")
+        raise BuildError(f"{extend} is only a part of a dataset. Unpack its other archives there, then extend it.")
     return manifest
 
 
@@ -36,7 +36,7 @@ def link_sets(extend: Path, folder: Path) -> None:
         if parent not in folders:
             make_folder(folder, parent)
             folders.add(parent)
-        _link(inside(extend, path, known), folder / path)
+        _link(path_inside(extend, path, known), folder / path)
     for parent in folders:
         fsync_folder(folder / parent)
 

@@ -32,7 +32,7 @@ has ended.
 """
 
 
-def finished(directory: Path) -> Manifest | None:
+def finished_manifest(directory: Path) -> Manifest | None:
     """Return the manifest of the finished dataset in a directory, or None if there is none."""
     try:
         data = (directory / MANIFEST).read_bytes()
@@ -42,7 +42,7 @@ def finished(directory: Path) -> Manifest | None:
 
 
 @contextlib.contextmanager
-def locked(directory: Path, *, array: bool = False, wait_s: float = 0.0) -> Iterator[None]:
+def lock_dataset(directory: Path, *, array: bool = False, wait_s: float = 0.0) -> Iterator[None]:
     """Hold the lock of a dataset for the duration of the ``with`` block, or raise `BuildError`.
 
     If the process dies, the operating system releases the lock.
@@ -58,13 +58,12 @@ def locked(directory: Path, *, array: bool = False, wait_s: float = 0.0) -> Iter
     """
     shared = f"Jobs of an array (--part) are building {directory}, and only other jobs of the array may join them."
     alone = f"Another build or repair is writing {directory}{', and it is not a job of an array' * array}."
-    next_step = "Wait until it has ended, or stop it."
-    with lock.locked(
+    with lock.hold_lock(
         lock_file(directory),
-        f"{alone} {next_step}",
+        f"{alone} Wait until it has ended, or stop it.",
         wait_s=wait_s,
         shared=array,
-        busy_shared=f"{shared} {next_step}",
+        busy_shared=f"{shared} Wait until they have ended, or stop them.",
         remove=True,
     ):
         yield
@@ -99,7 +98,7 @@ def wait_for_workers(folder: Path, *, wait_s: float | None = None) -> None:
     busy = f"Workers of an earlier build are still writing to {folder}. End those processes and run the command again."
     for lease in make_folder(folder, WORK_FOLDER).glob(LEASES):
         lease.unlink(missing_ok=True)
-    with lock.locked(folder / WORKERS_LOCK, busy, wait_s=wait_s):
+    with lock.hold_lock(folder / WORKERS_LOCK, busy, wait_s=wait_s):
         pass
 
 

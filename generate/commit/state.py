@@ -58,7 +58,7 @@ class BuildState:
         elif self.base is not None:
             refuse_other_build(self.extend or self.directory, self.base.header, build, job.header)
             if not self.new(sets):
-                raise BuildError(f"{self.extend} already has all requested sets. Add other --sets.")
+                raise BuildError(f"{self.extend} already has all requested sets. Choose other sets with --sets.")
         return job
 
     def begin(self, job: Job) -> BuildState:
@@ -75,7 +75,7 @@ class BuildState:
                 f"{directory} contains parts of a different build, and its build.json is missing, damaged, or from "
                 "another release of corruptset. Choose another --out, or delete that directory."
             )
-        existing = committed(directory, job.origin, self.new(sets))
+        existing = committed_parts(directory, job.origin, self.new(sets))
         make_folder(directory, PARTS_FOLDER)
         if self.unfinished is None and self.extend is not None:
             link_sets(self.extend, directory)
@@ -115,14 +115,15 @@ def read_state(directory: Path, extend: Path | None = None) -> BuildState:
         return BuildState(directory, unfinished, None if recorded is None else parse_manifest(recorded))
     base = load_base(extend)
     if recorded != (extend / MANIFEST).read_bytes() and (recorded is not None or unfinished is not None):
-        how = "without --extend" if recorded is None else "with another dataset to --extend"
+        how = "without --extend" if recorded is None else "with --extend and a different dataset"
         raise BuildError(
-            f"{directory} was begun {how}. Finish it with that command, or delete the directory and run this one again."
+            f"{directory} was started {how}. Finish it with the command that started it, or delete that directory and "
+            "run this command again."
         )
     return BuildState(directory, unfinished, base, extend)
 
 
-def committed(
+def committed_parts(
     folder: Path, origin: Origin, sets: Collection[str], chunks: Container[int] | None = None
 ) -> dict[tuple[str, int], Path]:
     """Return a mapping from (set id, chunk number) to the sidecar of the committed part.

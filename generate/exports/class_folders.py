@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ...errors import BuildError, first_few, listed
+from ...errors import BuildError, first_few, format_list
 from ...files import read_text, reason
 from .contents import ExportContents, refuse
 
@@ -38,9 +38,10 @@ def class_notes(
     if missing and not allow_missing:
         raise BuildError(
             f"The layout {layout} needs an image of every class, because its loaders number classes by listing the "
-            f"folders. {len(missing)} of {len(contents.classes)} classes have none:\n{listed(missing, 10)}\n"
-            "Build from samples of every class (--samples spreads evenly), or export with --allow-missing-classes. "
-            "The labels that loaders find by listing folders will then differ from the manifest's."
+            f"folders. {len(missing)} of {len(contents.classes)} classes have none:\n{format_list(missing, 10)}\n"
+            "Build from samples of every class (--samples spreads its choice evenly), or export with "
+            "--allow-missing-classes. The labels that loaders find by listing folders then differ from those in the "
+            "manifest."
         )
     return [*_padding_notes(contents), *numbering_notes(rows)]
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict
 
-from ...errors import BuildError, listed
+from ...errors import BuildError, format_list
 from ...manifests.images.image_formats import stored_format
 from ...manifests.paths import keeps_source_names
 from ...manifests.records.models import ClassRecord, Manifest, SampleRecord, SetRecord
@@ -135,10 +135,10 @@ class ExportContents:
 def refuse(layout: str, problems: Sequence[str], then: str) -> None:
     """Raise `BuildError` if there are problems. The message lists them, followed by the next step `then`."""
     if problems:
-        raise BuildError(f"This dataset cannot be exported as {layout}:\n{listed(problems)}\n{then}")
+        raise BuildError(f"This dataset cannot be exported as {layout}:\n{format_list(problems)}\n{then}")
 
 
-def placed(layout: Layout, sets: Sequence[ExportSet], named: Collection[str] = ()) -> list[ExportSet]:
+def place_sets(layout: Layout, sets: Sequence[ExportSet], named: Collection[str] = ()) -> list[ExportSet]:
     """Return the sets to export. The clean images are omitted if the layout has no place for them.
 
     They are kept if `named` contains one of their names, or if there are no other sets.
@@ -150,7 +150,7 @@ def placed(layout: Layout, sets: Sequence[ExportSet], named: Collection[str] = (
     ] or list(sets)
 
 
-def unexpected(layout: Layout, images: Sequence[NamedShape]) -> str | None:
+def shape_message(layout: Layout, images: Sequence[NamedShape]) -> str | None:
     """Return a message if the loaders of a layout expect different image sizes or channels, or None.
 
     The message explains the reason, and names layouts that suit the images.
@@ -165,6 +165,7 @@ def unexpected(layout: Layout, images: Sequence[NamedShape]) -> str | None:
         return None
     made_for = {name: other.expects for name, other in LAYOUTS.items()}
     fitting = [name for name, expects in made_for.items() if expects is not None and not expects.problems(images)]
-    fit = f"Layouts that fit: {', '.join(fitting)}; any" if fitting else "Any"
-    instead = f"{fit} images go into {', '.join(name for name, expects in made_for.items() if expects is None)}."
+    fit = f"Layouts that fit: {', '.join(fitting)}. " if fitting else ""
+    accepting = ", ".join(name for name, expects in made_for.items() if expects is None)
+    instead = f"{fit}Layouts that accept any images: {accepting}."
     return expectation_error(f"The layout {layout.name}", layout.expects, problems, instead)

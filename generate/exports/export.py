@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from ...arguments import set_patterns
 from ...corruptions.add_ons import installed_function
 from ...error_lines import error_lines
-from ...errors import BuildError, ParameterError, listed
+from ...errors import BuildError, ParameterError, format_list
 from ...manifests.disk.atomic import write_large
 from ...manifests.disk.remote import local_folder
 from ...manifests.reader import Dataset
@@ -25,7 +25,7 @@ from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import match_sets
 from ..recipes.expectations import IN_CHECKED_IMAGES
 from .class_folders import read_list
-from .contents import ExportContents, ExportOptions, placed, unexpected
+from .contents import ExportContents, ExportOptions, place_sets, shape_message
 from .export_record import EXPORT_RECORD, ExportRecord, ExportSetRecord
 from .layouts import LAYOUTS, Layout, get_layout
 from .placement import Placement
@@ -121,7 +121,7 @@ def export(
     if added is not None or chosen is None:
         return _export_of_add_on(added, layout, data, target, sets)
     contents = _chosen_sets(chosen, data, sets, options)
-    problem = _unexpected(chosen, contents, data)
+    problem = _shape_message(chosen, contents, data)
     try:
         placement = Placement(chosen, contents, options)
     except BuildError as e:
@@ -199,7 +199,7 @@ def _options(
         return ExportOptions.model_validate(given)
     except ValidationError as e:
         lines = error_lines(e)
-        raise ParameterError(f"The options of the export cannot be used:\n{listed(lines)}") from None
+        raise ParameterError(f"The export options are invalid:\n{format_list(lines)}") from None
 
 
 def _chosen_sets(layout: Layout, data: Dataset, sets: Sequence[str] | None, options: ExportOptions) -> ExportContents:
@@ -207,7 +207,7 @@ def _chosen_sets(layout: Layout, data: Dataset, sets: Sequence[str] | None, opti
     patterns = [] if sets is None else set_patterns(sets)
     contents = _matching(data, patterns)
     named = [*patterns, *(name for names in options.severities.values() for name in names)]
-    return contents.only(one.id for one in placed(layout, contents.sets, named))
+    return contents.only(one.id for one in place_sets(layout, contents.sets, named))
 
 
 def _matching(data: Dataset, patterns: Sequence[str]) -> ExportContents:
@@ -215,16 +215,16 @@ def _matching(data: Dataset, patterns: Sequence[str]) -> ExportContents:
     contents = ExportContents.of(data.manifest, data.samples)
     refs, problems = match_sets(contents.sets, patterns or ["*"])
     if problems:
-        raise BuildError(f"--sets of this dataset:\n{listed(problems)}")
+        raise BuildError(f"These values of --sets cannot be used for this dataset:\n{format_list(problems)}")
     return contents.only(ref.id for ref in refs)
 
 
-def _unexpected(layout: Layout, contents: ExportContents, data: Dataset) -> str | None:
+def _shape_message(layout: Layout, contents: ExportContents, data: Dataset) -> str | None:
     """Return a message if the loaders of a layout do not expect images of the shapes in a dataset, or None."""
     preprocessing = parse_preprocessing(data.manifest.preprocessing)
     # All images have the same number of channels, so the first one is read.
     channels = data[contents.sets[0].id].single(0).shape[2] if contents.sets else 3
-    return unexpected(layout, [(s.id, (*preprocessing.size(s.width, s.height), channels)) for s in data.samples])
+    return shape_message(layout, [(s.id, (*preprocessing.size(s.width, s.height), channels)) for s in data.samples])
 
 
 def _record(placement: Placement, options: ExportOptions, written: Writer) -> ExportRecord:

@@ -245,10 +245,10 @@ def _images(placement: Placement, root: Path, present: Container[str]) -> Iterat
             for row, (images, index) in enumerate(inside):
                 yield images.set_id, index, f"{path}#{row}", rows[row] if rows is not None and whole else None
         elif path in present:
-            yield from _in_tar(placement, root / path, path, inside)
+            yield from _compare_tar(placement, root / path, path, inside)
 
 
-def _in_tar(
+def _compare_tar(
     placement: Placement, tar: Path, path: str, inside: list[tuple[SetSlice, int]]
 ) -> Iterator[tuple[str, int, str, Stored]]:
     tar_members = _regular(tar)

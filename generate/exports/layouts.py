@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Literal
 
-from ...corruptions.add_ons import install_hint, installed
+from ...corruptions.add_ons import find_add_ons, install_hint
 from ...errors import BuildError, suggest
 from ...files import parse_toml
 from ..recipes.expectations import Expects
@@ -109,10 +109,10 @@ LAYOUTS: Mapping[str, Layout] = _layouts()
 
 
 def get_layout(name: str) -> Layout:
-    """Return the layout with a name, or raise `BuildError` if there is none."""
+    """Return the layout with the given name, or raise `BuildError` if there is no such layout."""
     if name not in LAYOUTS:
         known = "".join(f"\n  {layout.name}: {layout.about}" for layout in LAYOUTS.values())
-        known += "".join(f"\n  {added}: from an add-on" for added in installed("exports"))
-        hint = install_hint(name) or suggest(name, [*LAYOUTS, *installed("exports")])
+        known += "".join(f"\n  {added}: from an add-on" for added in find_add_ons("exports"))
+        hint = install_hint(name) or suggest(name, [*LAYOUTS, *find_add_ons("exports")])
         raise BuildError(f"{name!r} is not a layout.{hint} Known layouts:{known}")
     return LAYOUTS[name]

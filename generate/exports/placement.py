@@ -114,7 +114,7 @@ class Placement:
             letter = self.layout.letters.get(ref.corruption or "") if ref.severity is not None else None
             of_set = {
                 "set": set_id,
-                "marked_set": marked(set_id),
+                "marked_set": mark_split_words(set_id),
                 "lettered_set": f"{ref.corruption}/{ref.severity}" if letter else set_id,
                 "letter": f"_{letter}" if letter else "",
                 **self.contents.labels[set_id],
@@ -132,18 +132,19 @@ class Placement:
         if layout.splits:
             known = " and ".join(layout.splits)
             strange = {s.split for s in samples} - {None, *layout.splits}
-            problems += [f"split {split!r}: the layout has {known}" for split in sorted(map(str, strange))]
+            problems += [f"split {split!r}: the layout only has {known}" for split in sorted(map(str, strange))]
         if layout.source_names:
             problems += suffix_problems([s.path for s in samples if s.path])
         if not layout.blanks:
             blank = [s.id for s in samples if " " in s.id or " " in classes[s.class_index].folder]
             problems += [
-                f"{i}: has a blank in its path, and the lists separate path and label by a blank" for i in blank
+                f"{i}: has a blank in its path, but the lists use a blank to separate path and label" for i in blank
             ]
         for text in (text for text in layout.beside if text.labels):
             most, top = max((s.class_index for s in samples), default=0), np.iinfo(str(text.labels)).max
             if most > top:
-                problems.append(f"label {most}: {text.path.rpartition('/')[2]} is {text.labels}, 0 to {top}")
+                file = text.path.rpartition("/")[2]
+                problems.append(f"label {most}: {file} stores labels as {text.labels}, from 0 to {top}")
         refuse(
             layout.name, problems, "Change the source and build again, or choose another layout, such as webdataset."
         )
@@ -153,7 +154,7 @@ class Placement:
         # Image names differ whenever sample ids do, but set names chosen by the user may differ only in case.
         files = Counter(path.casefold() for path in [*self.slices_at, *self.texts])
         twice = [f"{path}: would contain two sets" for path, count in files.items() if count > 1]
-        refuse(layout.name, twice, "Choose other names (--severities). Capitals do not count.")
+        refuse(layout.name, twice, "With --severities, choose names that differ in more than upper and lower case.")
 
     def _format_notes(self) -> Iterator[str]:
         """Yield notes on images whose names have the suffix of a format other than the stored one."""
@@ -172,12 +173,12 @@ class Placement:
     @cached_property
     def slices_of(self) -> Mapping[str, Sequence[SetSlice]]:
         """A mapping from set ids to slices."""
-        return _grouped((images.set_id, images) for images in self.slices)
+        return _group_sets((images.set_id, images) for images in self.slices)
 
     @cached_property
     def slices_at(self) -> Mapping[str, Sequence[SetSlice]]:
         """A mapping from the paths of folders, arrays or archives to the slices that they contain."""
-        return _grouped((images.path, images) for images in self.slices)
+        return _group_sets((images.path, images) for images in self.slices)
 
     @cached_property
     def texts(self) -> Mapping[str, tuple[Text, Sequence[SetSlice]]]:
@@ -226,7 +227,7 @@ class Placement:
         }
 
 
-def _grouped(pairs: Iterable[tuple[str, SetSlice]]) -> Mapping[str, Sequence[SetSlice]]:
+def _group_sets(pairs: Iterable[tuple[str, SetSlice]]) -> Mapping[str, Sequence[SetSlice]]:
     groups: dict[str, list[SetSlice]] = {}
     for key, images in pairs:
         groups.setdefault(key, []).append(images)
@@ -258,7 +259,7 @@ def _refuse_unused(layout: Layout, contents: ExportContents, options: ExportOpti
         )
 
 
-def marked(set_id: str) -> str:
+def mark_split_words(set_id: str) -> str:
     """Return a set id with ``=`` before each part that `datasets` would misinterpret."""
     return _SPLIT.sub(r"=\g<0>", set_id)
 

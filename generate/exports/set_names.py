@@ -24,7 +24,7 @@ NamedSets = tuple[list[tuple[str, Words]], list[str]]
 """A list of sets, each with its id and its words, and notes on sets that are omitted on purpose."""
 
 _NAME = re.compile(rf"[A-Za-z0-9_+-]{{1,{MAX_NAME_LENGTH}}}")
-_FILE = "pass --severities FILE, a TOML file that says {}: [severities], then a line such as {} for each name."
+_FILE = "pass --severities FILE, a TOML file that states {}: the line [severities], then a line such as {} per name."
 _FIVE = _FILE.format("which five sets are the severities 1 to 5 of a name", 'black_lines = ["black_lines/06", ...]')
 _ONE = _FILE.format("which set belongs to a name", 'rotate = ["rotate/2"]')
 
@@ -65,7 +65,7 @@ def named_sets(layout: Layout, contents: ExportContents, options: ExportOptions)
     """
     if layout.names == "letters":
         known = ", ".join(f"{name} (_{letter})" for name, letter in layout.letters.items())
-        then = f"It has letters for {known}, and takes clean. Choose sets that fit with --sets."
+        then = f"The layout has letters for {known}, and it accepts clean. Use --sets to choose such sets."
         refuse(layout.name, _misfits(layout, contents.sets), then)
     if layout.names in ("any", "letters"):
         return [(export_set.id, {}) for export_set in contents.sets], []
@@ -78,11 +78,11 @@ def _misfit(layout: Layout, export_set: ExportSet) -> str | None:
     if not export_set.stages:
         return "the clean images have no severity" if layout.names == "severities" else None
     if export_set.corruption is None:
-        return f"{export_set.stages} corruptions in a row have no {what}"
+        return f"a chain of {export_set.stages} corruptions has no {what}"
     if layout.letters and export_set.corruption not in layout.letters:
         return f"{export_set.corruption} has no letter"
     if export_set.severity is None:
-        return "is not at a severity of a table, 1 to 5" if export_set.level is None else "levels are not severities"
+        return "its severity is not one of 1 to 5" if export_set.level is None else "levels are not severities"
     return None
 
 
@@ -104,7 +104,7 @@ def _by_corruption(layout: Layout, contents: ExportContents, options: ExportOpti
     """Return the sets, named after their corruptions, with five severities or one set per corruption."""
     five = layout.names == "severities"
     severities = range(1, 6 if five else 2)
-    given, problems = _given(contents, options, len(severities))
+    given, problems = _parse_severities(contents, options, len(severities))
     used = set(chain(*given.values()))
     found: dict[str, dict[int, list[str]]] = {}
     unplaced: list[ExportSet] = []
@@ -127,14 +127,14 @@ def _by_corruption(layout: Layout, contents: ExportContents, options: ExportOpti
             f"{name}: is {', '.join(ids)}; the layout has one set per name" for ids in by.values() if len(ids) > 1
         ]
     if five and not found and not given:
-        problems.append("it has no corruption with severities 1 to 5")
+        problems.append("the dataset has no corruption with severities 1 to 5")
     if not options.severities:
         problems = _misfits(layout, unplaced) + problems
     fits = [f"{name}/*" for name, by in found.items() if five and len(by) == len(severities)]
     if fits and len(fits) == len(found) and not any("/" in export_set.id for export_set in unplaced):
         fits = ["*/*"]
     pattern = f" (such as '{','.join(fits)}')" if fits else ""
-    refuse(layout.name, problems, f"Choose sets that fit with --sets{pattern}, or {_FIVE if five else _ONE}")
+    refuse(layout.name, problems, f"Use --sets to choose sets that fit{pattern}, or {_FIVE if five else _ONE}")
     names = {name: [by[severity][0] for severity in severities] for name, by in found.items()} | given
     left_out = first_few([export_set.id for export_set in unplaced], 8)
     note = f"Omitted, because the file of severities does not name them: {left_out}."
@@ -145,7 +145,9 @@ def _by_corruption(layout: Layout, contents: ExportContents, options: ExportOpti
     ], [note] * bool(unplaced)
 
 
-def _given(contents: ExportContents, options: ExportOptions, count: int) -> tuple[dict[str, list[str]], list[str]]:
+def _parse_severities(
+    contents: ExportContents, options: ExportOptions, count: int
+) -> tuple[dict[str, list[str]], list[str]]:
     """Return the mapping from names to set ids in the option `severities`, and the errors in this option.
 
     `count` is the number of sets that each name needs.

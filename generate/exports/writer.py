@@ -79,12 +79,12 @@ class Writer:
         """Link, copy or encode an image file, and return its path, its SHA-256 and its size in bytes."""
         target = self._target(path)
         record, stored = images.stored(index, prefer="folder")
-        stored = _as_named(path, record, stored, images)
+        stored = _convert_to_name(path, record, stored, images)
         self.bytes += record.bytes
         if isinstance(stored, Path):
             self.linked += link_or_copy(stored, target)
             return path, record.sha256, record.bytes
-        data = _encoded(stored)
+        data = _encode(stored)
         target.write_bytes(data)
         return path, sha256_bytes(data), len(data)
 
@@ -140,14 +140,14 @@ def _members(
             for name, content in members(placement, images, index):
                 yield (
                     name,
-                    _encoded(_as_named(name, *stored.stored(index, prefer="folder"), stored))
+                    _encode(_convert_to_name(name, *stored.stored(index, prefer="folder"), stored))
                     if content is None
                     else content,
                 )
         count(images)
 
 
-def _as_named(
+def _convert_to_name(
     name: str, record: StoredRecord, stored: Path | NDArray[np.uint8], images: ImageSet
 ) -> Path | NDArray[np.uint8]:
     """Return a stored image, decoded into pixels if it is a JPEG whose new name ends in .png."""
@@ -172,7 +172,7 @@ def tar_pieces(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
     yield bytes(end + -(written + end) % tarfile.RECORDSIZE)
 
 
-def _encoded(stored: Path | NDArray[np.uint8]) -> bytes:
+def _encode(stored: Path | NDArray[np.uint8]) -> bytes:
     """Return the contents of an image file: the bytes of the stored file, or the pixels encoded as a PNG."""
     if isinstance(stored, Path):
         return stored.read_bytes()

@@ -10,6 +10,7 @@ from ...manifests.reader import Dataset
 from ...manifests.records.models import Manifest, SetRecord, StageRecord
 from ...pages.document import render
 from ..pixels.matrix import Block, blocks_of, severity_or_level, thin_out
+from ..recipes.two_factor import calibration_text, vertical_notes
 from .corruption_notes import OTHER, corruption_notes
 from .similarity import (
     METRICS,
@@ -63,6 +64,7 @@ def build_page(data: Dataset, clean_of: CleanOf | None = None) -> bytes:
     numbers = {stage.level if stage.severity is None else stage.severity for stage in stages}
     values: dict[str, Any] = {
         "m": manifest,
+        "calibration": _calibration(manifest),
         "title": manifest.recipe.get("title") or manifest.name,
         "description": manifest.recipe.get("description") or "",
         "folder": f"{manifest.name}-{manifest.version}",
@@ -195,11 +197,20 @@ def stage_text(stage: StageRecord) -> str:
     return f"{stage.corruption}{strength}" + (f" ({parameters})" if parameters else "")
 
 
-def _listed(ids: Iterable[str]) -> list[str]:
+def _list_set_ids(ids: Iterable[str]) -> list[str]:
     """Return a list with one line that names up to 100 set ids. The list is empty if there are no ids."""
     every = list(ids)
     more = f" and {len(every) - _MAX_IDS} more" if len(every) > _MAX_IDS else ""
     return [", ".join(every[:_MAX_IDS]) + more] if every else []
+
+
+def _calibration(manifest: Manifest) -> str:
+    """Return the calibration of a dataset with its meaning and its notes, or an empty string if none is recorded."""
+    recipe = manifest.recipe
+    if "calibration" not in recipe:
+        return ""
+    text = calibration_text(str(recipe["calibration"]), recipe.get("calibration_side", 0))
+    return ". ".join([text, *vertical_notes(stage for record in manifest.sets for stage in record.stages)])
 
 
 def _limitations(manifest: Manifest, without_thumbnail: int) -> list[tuple[str, list[str]]]:
@@ -208,9 +219,9 @@ def _limitations(manifest: Manifest, without_thumbnail: int) -> list[tuple[str, 
         ("Images of the source that were left out, because they cannot be used",
          [f"{e.path}: {e.reason}" for e in manifest.excluded]),
         ("Sets whose pixels may differ slightly between machines, because they depend on a model’s gradients",
-         _listed(s.id for s in manifest.sets if not s.reproducible)),
+         _list_set_ids(s.id for s in manifest.sets if not s.reproducible)),
         ("Sets for tuning, not for testing (role validation)",
-         _listed(s.id for s in manifest.sets if s.role == "validation")),
+         _list_set_ids(s.id for s in manifest.sets if s.role == "validation")),
         ("Corruptions that move content, so boxes and masks of the clean images do not fit", moved_content(manifest)),
         ("Textures that affect the pixels", [f"{t.name}: {t.sha256}" for t in manifest.textures]),
         ("Models whose gradients affect the pixels",

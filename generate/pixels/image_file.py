@@ -92,7 +92,7 @@ def _load_file(path: Path) -> tuple[NDArray[np.uint8], str]:
         if str(path) in _photographs(open_source("sample")):
             hint = f" Did you mean sample:{path}?"
         elif str(path) in corruption_names():
-            hint = f" {path} is a corruption, and the image comes first."
+            hint = f" {path} is the name of a corruption. The image must come first."
         raise SourceError(
             f"The image {path} cannot be read: {reason(e)}. IMAGE is an image file, or sample:NAME.{hint}"
         ) from None

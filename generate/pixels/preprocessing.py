@@ -14,7 +14,7 @@ from PIL import Image
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...corruptions.models.surrogate import Surrogate
-from ...errors import ImageError, VerificationError, listed
+from ...errors import ImageError, VerificationError, format_list
 from ...manifests.records.parsing import field_errors
 from ..sources.decoding import MAX_PIXELS
 
@@ -192,7 +192,7 @@ def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
     except ValidationError as e:
         raise VerificationError(
             "The manifest's preprocessing is not valid, so samples cannot be computed from it:\n"
-            f"{listed(field_errors(e))}\nRun `corruptset verify` on the dataset, and fetch manifest.json again."
+            f"{format_list(field_errors(e))}\nRun `corruptset verify` on the dataset, and fetch manifest.json again."
         ) from e
     if isinstance(preprocessing, SurrogateInput) and (preprocessing.width is None or preprocessing.height is None):
         raise VerificationError(

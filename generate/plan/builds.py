@@ -194,8 +194,9 @@ class CheckedBuild:
         if "surrogates" in fields:
             if self.surrogate is None:
                 raise BuildError(
-                    f"Existing sets of {self.header.folder} follow the gradients of a model, which is needed to show "
-                    "them on the contact sheet. Give the file of the model with --surrogate to add more sets."
+                    f"{self.header.folder} already has sets that were made with the gradients of a model. The model is "
+                    "needed to show these sets on the contact sheet. To add more sets, pass the model file with "
+                    "--surrogate."
                 )
             surrogates = [self.surrogate.record()]
         plugins = list(self.plugins) if "plugins" in fields else []

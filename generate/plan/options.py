@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from ...arguments import integer
-from ...errors import BuildError, listed
+from ...errors import BuildError, format_list
 from ...workers import workers_at_most
 
 if TYPE_CHECKING:  # the command line imports this module to show help, and help does not need these packages
@@ -130,7 +130,9 @@ class BuildOptions:
         if self.hold_out is not None and (problem := hold_out_problem(self.hold_out)) is not None:
             problems.append(problem)
         if problems:
-            raise BuildError(f"{len(problems)} option{'s' * (len(problems) > 1)} cannot be used:\n{listed(problems)}")
+            raise BuildError(
+                f"{len(problems)} option{'s' * (len(problems) > 1)} cannot be used:\n{format_list(problems)}"
+            )
 
     @property
     def selection(self) -> dict[str, Any]:

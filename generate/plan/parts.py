@@ -144,10 +144,10 @@ def parts(
     committed : collection of (set id, chunk number)
         The set ids and chunk numbers of the images that are finished.
     """
-    return uncommitted([Part(chunk, group) for chunk in all_chunks for group in set_groups], committed)
+    return uncommitted_parts([Part(chunk, group) for chunk in all_chunks for group in set_groups], committed)
 
 
-def uncommitted(candidates: Iterable[Part], committed: Collection[tuple[str, int]]) -> list[Part]:
+def uncommitted_parts(candidates: Iterable[Part], committed: Collection[tuple[str, int]]) -> list[Part]:
     """Remove the committed sets from parts, and return the parts that still have sets."""
     remaining = (Part(p.chunk, tuple(s for s in p.sets if (s, p.chunk.number) not in committed)) for p in candidates)
     return [part for part in remaining if part.sets]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...corruptions.plugins import load_plugins, plugins_of
-from ...errors import BuildError, SourceError, listed
+from ...errors import BuildError, SourceError, format_list
 from ..pixels.encoding import Encoding, PngEncoding, encoding_of, named_encoding
 from ..pixels.preprocessing import Preprocessing, SurrogateInput, Unchanged
 from ..recipes.choice import CLEAN, choose_sets
@@ -159,7 +159,7 @@ def _refuse_source_names(samples: PlannedSamples, encoding: Encoding) -> None:
     if problems:
         raise BuildError(
             f"The images of the source {samples.source.scheme} keep their names, but some names cannot be kept:\n"
-            f"{listed(problems)}\nRename them in the source, or use a recipe that stores JPEG."
+            f"{format_list(problems)}\nRename them in the source, or use a recipe that stores JPEG."
         )
 
 

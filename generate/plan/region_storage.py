@@ -28,7 +28,7 @@ would take.
 """
 TABLE_NOTE = (
     "Regions are stored as a table, which consists of the complete images and the positions of the regions and needs "
-    "at most a tenth of the bytes. `predict` and `score` need regions that are stored as images: to use them, build "
+    "at most a tenth of the bytes. `predict` and `score` need regions that are stored as images. For them, build "
     "with --store images."
 )
 REGION_ROW_BYTES = 250

@@ -11,7 +11,7 @@ from ...corruptions.models.surrogate import load_surrogate
 from ...corruptions.registry import get_corruption
 from ...corruptions.stages import Stage, scaled_parameters
 from ...corruptions.weather.textures import TextureSet, load_textures
-from ...errors import BuildError, first_few, listed
+from ...errors import BuildError, first_few, format_list
 from ...manifests.records.models import ClassRecord
 from ..recipes.set_spec import SetSpec
 from .tree import SetMaker
@@ -58,15 +58,13 @@ def load_resources(
     if surrogate is None:
         if not followers and not model_sized:
             if device is not None:
-                raise BuildError(
-                    f"device is {device!r}, but no set needs a model, which would compute there. Leave --device out."
-                )
+                raise BuildError(f"device is {device!r}, but no set needs a model to run on it. Leave --device out.")
             return resources
         use = "The recipe resizes images to the size of a model"
         if followers:
-            use = f"These sets follow the gradients of a model: {first_few(followers)}"
+            use = f"These sets are made with the gradients of a model: {first_few(followers)}"
         raise BuildError(
-            f"{use}, but no model is given. Give its file with --surrogate FILE.toml (docs/models.md describes its "
+            f"{use}. No model was given. Pass the model file with --surrogate FILE.toml (docs/models.md describes its "
             f"format), or choose {'another recipe' if model_sized else 'other --sets'}."
         )
     model = load_surrogate(surrogate, device="cpu" if device is None else device, batch=surrogate_batch or 1)
@@ -75,7 +73,7 @@ def load_resources(
 
 def texture_notes(textures: TextureSet | None, sets: Iterable[SetSpec]) -> list[str]:
     """Return a note if sets use frost textures that differ from the published textures."""
-    if textures is None or textures.published or not _textured(sets):
+    if textures is None or textures.published or not _stages_with_textures(sets):
         return []
     return [
         "The frost textures are not the published ones, so results on frost are not comparable with results on the "
@@ -89,7 +87,7 @@ def refuse_small_textures(maker: SetMaker, sets: Iterable[SetSpec], shapes: Iter
     if textures is None:
         return
     problems: dict[str, None] = {}
-    for stage, (height, width) in product(_textured(sets), shapes):
+    for stage, (height, width) in product(_stages_with_textures(sets), shapes):
         values = scaled_parameters(
             get_corruption(stage.corruption), stage.parameters, (height, width), maker.scale, maker.side
         )
@@ -100,12 +98,12 @@ def refuse_small_textures(maker: SetMaker, sets: Iterable[SetSpec], shapes: Iter
             ] = None
     if problems:
         raise BuildError(
-            f"These frost textures of {textures.origin[1]} are too small (height x width):\n{listed(list(problems))}\n"
-            "Give larger images of frost, or omit --frost-textures to use the textures of corruptset. Nothing was "
-            "written."
+            f"These frost textures of {textures.origin[1]} are too small (height x "
+            f"width):\n{format_list(list(problems))}\nUse larger images of frost, or omit --frost-textures to use the "
+            "textures of corruptset. Nothing was written."
         )
 
 
-def _textured(sets: Iterable[SetSpec]) -> list[Stage]:
+def _stages_with_textures(sets: Iterable[SetSpec]) -> list[Stage]:
     """Return the stages that use textures."""
     return [stage for spec in sets for stage in spec.stages if "textures" in get_corruption(stage.corruption).resources]

@@ -10,7 +10,7 @@ import numpy as np
 from ...arguments import as_list
 from ...corruptions.models.surrogate import Surrogate
 from ...corruptions.registry import PLUGIN, get_corruption
-from ...errors import BuildError, first_few, listed
+from ...errors import BuildError, first_few, format_list
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.manifest_file import load_manifest
 from ...manifests.records.models import SampleRecord
@@ -64,8 +64,8 @@ def refuse_overlap(images: Sequence[CheckedSample], disjoint_from: str | Path | 
             lines = [f"{a} is its sample {b}" if a != b else a for a, b in common.values()]
             raise BuildError(
                 f"{len(common)} of the {len(mine)} samples are also samples of {name} in {other}, with which this "
-                f"build must not overlap:\n{listed(lines, 10)}\nNothing was written. Choose another --split, or select "
-                "other samples with --ids."
+                f"build must not overlap:\n{format_list(lines, 10)}\nNothing was written. Choose another --split, or "
+                "select other samples with --ids."
             )
 
 

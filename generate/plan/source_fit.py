@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ...corruptions.add_ons import load_each
 from ...corruptions.registry import get_corruption
-from ...errors import BuildError, SourceError, first_few, listed
+from ...errors import BuildError, SourceError, first_few, format_list
 from ...quantities import size
 from ..recipes.expectations import NamedShape, expectation_error
 from ..recipes.recipe import Recipe, load_recipe
@@ -25,7 +25,7 @@ _ANNOTATED_RECIPE = "detection-c"
 """This recipe accepts any image, but it is for images with boxes or masks, so it is never suggested."""
 
 SAMPLE_NOTE = (
-    "The images are the sample photographs that come with scikit-image. To use your own images, give a source such as "
+    "The images are the sample photographs that come with scikit-image. To use your own images, pass a source such as "
     "--source folder:PATH."
 )
 
@@ -64,7 +64,11 @@ def _alternative(recipe: Recipe, images: Sequence[NamedShape]) -> str:
     """
     if recipe.name == PAIRS:
         tables = [table for table, base in BASES.items() if _fits(load_recipe(base), images)]
-        return f"Pairs that fit: --calibration {' or '.join(tables)}." if tables else "No calibration's recipe fits."
+        return (
+            f"Pairs that fit: --calibration {' or '.join(tables)}."
+            if tables
+            else "No --calibration is made for such images."
+        )
     others = load_each(load_recipe, (name for name in recipe_names() if name not in (recipe.name, _ANNOTATED_RECIPE)))
     shared = {other.name: _overlap(recipe, other) for other in others if _fits(other, images)}
     names = [name for name, part in shared.items() if part == max(shared.values())]
@@ -103,13 +107,13 @@ def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: S
         if given is not None:
             problems.append(f"{flag} selects images by their labels: use --samples, --first or --ids")
     if followers := [s.id for s in sets if s.needs_surrogate]:
-        problems.append(f"{', '.join(followers[:3])}: the gradient of a model needs labels; choose other --sets")
+        problems.append(f"{', '.join(followers[:3])}: the gradients of a model need labels; choose other --sets")
     if recipe.regions is not None:
         problems.append("the recipe has [regions], whose images get new names: use another recipe")
     if problems:
         raise BuildError(
-            f"The images of the source {source.scheme} keep their names and have no labels. This does not fit:\n"
-            f"{listed(problems)}"
+            f"The images of the source {source.scheme} keep their names and have no labels. These settings cannot be "
+            f"used with such a source:\n{format_list(problems)}"
         )
 
 

@@ -12,7 +12,7 @@ from ...arguments import set_patterns
 from ...corruptions.calibrations import Calibration, ladder
 from ...corruptions.registry import get_corruption, is_corruption
 from ...corruptions.stages import parse_chain, resolve_stage, set_id
-from ...errors import CorruptsetError, UnknownCorruption, listed, suggest
+from ...errors import CorruptsetError, UnknownCorruption, format_list, suggest
 from .set_spec import SetSpec
 
 if TYPE_CHECKING:
@@ -74,7 +74,10 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, *, recipe:
         missing = [g for g in globs if not match_sets(known, [g])[0]]
         problems = [_recipes_with_set(g, recipe) or problem for g, problem in zip(missing, problems, strict=True)]
     if problems:
-        raise UnknownCorruption(f"--sets:\n{listed(problems)}\n`corruptset show RECIPE` lists the sets of a recipe.")
+        raise UnknownCorruption(
+            f"These values of --sets cannot be used:\n{format_list(problems)}\n`corruptset show RECIPE` lists the sets "
+            "of a recipe."
+        )
     return chosen
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from ...errors import listed
+from ...errors import format_list
 from ..pixels.preprocessing import Side
 from .file_models import RecipeTable
 
@@ -89,7 +89,7 @@ class Expects(RecipeTable):
 
 def expectation_error(what: str, expects: Expects, problems: Sequence[str], instead: str) -> str:
     """Return an error message that says what was expected, what was found, what fits, and how to proceed anyway."""
-    text = f"{what} is made for {expects.description}{IN_CHECKED_IMAGES}\n{listed(problems)}\n{instead}"
+    text = f"{what} is made for {expects.description}{IN_CHECKED_IMAGES}\n{format_list(problems)}\n{instead}"
     return f"{text} To use these images anyway, add --any-shape."
 
 

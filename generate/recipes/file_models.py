@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Dis
 
 from ...corruptions.registry import corruption_names, is_corruption
 from ...corruptions.rows import severity_number
-from ...errors import quoted, suggest
+from ...errors import quote, suggest
 from ...manifests.records.fields import SetId, Storage
 from ..pixels.preprocessing import Side
 from .set_spec import Role
@@ -23,7 +23,7 @@ class RecipeTable(BaseModel):
 def _known_corruption(name: str) -> str:
     if not is_corruption(name):
         raise ValueError(
-            f"there is no corruption {quoted(name)}.{suggest(name, corruption_names())} See `corruptset list`."
+            f"there is no corruption {quote(name)}.{suggest(name, corruption_names())} See `corruptset list`."
         )
     return name
 
@@ -35,7 +35,7 @@ def _severity(value: Any) -> int | float:
     number = severity_number(value)
     if number is None or not 0 <= number <= 5:
         raise ValueError(
-            f"is {quoted(value)}; expected a severity from 1 to 5, or a fraction with at most two decimals, such as "
+            f"is {quote(value)}; expected a severity from 1 to 5, or a fraction with at most two decimals, such as "
             "2.25, or 0 for the clean images"
         )
     return number
@@ -51,7 +51,7 @@ def _levels_upwards(value: Any) -> Any:
     if type(value) is not int:
         return value
     if not 1 <= value <= 99:
-        raise ValueError(f"is {quoted(value)}; expected a number of levels from 1 to 99, or a list of levels")
+        raise ValueError(f"is {quote(value)}; expected a number of levels from 1 to 99, or a list of levels")
     return tuple(range(1, value + 1))
 
 

@@ -16,7 +16,7 @@ from ...corruptions.calibrations import DEFAULT_LADDER, Calibration, get_calibra
 from ...corruptions.plugins import load_plugin
 from ...corruptions.stages import Coupling
 from ...error_lines import error_lines
-from ...errors import CorruptsetError, PluginError, RecipeError, problems_message, quoted
+from ...errors import CorruptsetError, PluginError, RecipeError, problems_message, quote
 from ...manifests.records.fields import MAX_NAME_LENGTH
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing
@@ -179,7 +179,7 @@ class ResolvedRecipe:
 
 
 @cache
-def _shipped(name: str) -> Recipe:
+def _load_shipped(name: str) -> Recipe:
     text, where, _ = read_recipe(name)
     return parse_recipe(text, where)
 
@@ -196,11 +196,11 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
     if isinstance(recipe, Recipe):
         return recipe
     if not isinstance(recipe, str | os.PathLike):
-        raise RecipeError(f"recipe is {quoted(recipe)}; expected the name of a recipe, or the path of a file (.toml).")
+        raise RecipeError(f"recipe is {quote(recipe)}; expected the name of a recipe, or the path of a file (.toml).")
     if isinstance(recipe, os.PathLike) or recipe.endswith(".toml"):
         text, where, folder = read_recipe(Path(recipe))
         return parse_recipe(text, where, folder=folder)
-    return _shipped(canonical_name(recipe))
+    return _load_shipped(canonical_name(recipe))
 
 
 def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...corruptions.add_ons import install_hint, installed_files
 from ...corruptions.registry import corruption_names
-from ...errors import RecipeError, listed, suggest
+from ...errors import RecipeError, format_list, suggest
 from ...files import parse_toml, read_text, reason
 
 
@@ -94,7 +94,7 @@ def read_values(text: str, where: str, folder: Path | None, seen: tuple[str, ...
         raise RecipeError(f"{where}: extends is {base!r}; expected the name or the path of a recipe, as text.")
     if where in seen:
         raise RecipeError(
-            f"These recipes extend each other in a circle. Remove `extends` from one of them:\n{listed(seen)}"
+            f"These recipes extend each other in a circle. Remove `extends` from one of them:\n{format_list(seen)}"
         )
     try:
         source = read_recipe((folder / base).resolve() if base.endswith(".toml") and folder is not None else base)
@@ -107,8 +107,8 @@ def extend(base: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     """Combine the values of a recipe file with the values of the recipe that it extends (`base`).
 
     A key or a table in the file completely replaces the same key or table in the base. If the file has sets or pairs,
-    both lists of the base are dropped. Preprocessing and regions replace each other. The keys that describe the base
-    itself, such as its name and version, are not inherited.
+    both lists of the base are dropped. If the file has regions, the preprocessing of the base is dropped, and vice
+    versa. The keys that describe the base itself, such as its name and version, are not inherited.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError, model_validator
 
-from ...errors import VerificationError, listed
+from ...errors import VerificationError, format_list
 from ...manifests.records.parsing import field_errors
 from ..pixels.preprocessing import Interpolation, Side
 from .file_models import RecipeTable
@@ -181,5 +181,5 @@ def parse_region_table(record: Mapping[str, Any]) -> RegionTable:
     except ValidationError as e:
         raise VerificationError(
             f"The manifest's recipe has invalid regions, so samples cannot be computed from it:\n"
-            f"{listed(field_errors(e))}\nRun `corruptset verify` on the dataset, and fetch manifest.json again."
+            f"{format_list(field_errors(e))}\nRun `corruptset verify` on the dataset, and fetch manifest.json again."
         ) from e

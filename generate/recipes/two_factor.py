@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
 from ...arguments import as_list
 from ...corruptions.registry import get_corruption
 from ...error_lines import error_lines
-from ...errors import RecipeError, first_few, listed
+from ...errors import RecipeError, first_few, format_list
 from ...quantities import plural
 from .recipe import Recipe, load_recipe, validate_recipe
 from .set_spec import SetSpec
+
+if TYPE_CHECKING:
+    from ...corruptions.stages import Stage
+    from ...manifests.records.models import StageRecord
 
 NAME = "pairs"
 BASES = {
@@ -142,7 +146,8 @@ def with_severities(recipe: Recipe, severities: Sequence[int]) -> Recipe:
     """
     if not recipe.pairs:
         raise RecipeError(
-            f"The recipe {recipe.name} has no pairs, so --severities cannot be used. Select sets with --sets."
+            f"The recipe {recipe.name} has no pairs, so --severities cannot be used. Select severities with --sets, "
+            "such as --sets '*/3,*/5'."
         )
     changed = {"severities": list(severities), "first_severities": None, "second_severities": None}
     data = recipe.model_dump()
@@ -151,7 +156,7 @@ def with_severities(recipe: Recipe, severities: Sequence[int]) -> Recipe:
         return Recipe.model_validate(data)
     except ValidationError as e:
         raise RecipeError(
-            f"The severities of the recipe {recipe.name} cannot be used:\n{listed(error_lines(e))}"
+            f"The severities of the recipe {recipe.name} cannot be used:\n{format_list(error_lines(e))}"
         ) from None
 
 
@@ -166,7 +171,7 @@ def calibration_for(scheme: str) -> str:
     return SOURCE_CALIBRATIONS.get(scheme, "imagenet")
 
 
-def calibration_note(scheme: str, recipe: str | Recipe) -> str:
+def calibration_note(scheme: str) -> str:
     """Return a note about the calibration that was chosen for the pairs of a source, and its consequences."""
     name = calibration_for(scheme)
     why = (
@@ -174,16 +179,39 @@ def calibration_note(scheme: str, recipe: str | Recipe) -> str:
         if scheme in SOURCE_CALIBRATIONS
         else f"it is the default for every source except {', '.join(SOURCE_CALIBRATIONS)}"
     )
-    note = (
-        f"The calibration {name} was chosen, because {why}. A severity therefore has the parameters of "
-        f"{load_recipe(BASES[name]).title}."
-    )
-    stages = [stage for spec in load_recipe(recipe).resolve().sets for stage in spec.stages]
-    if vertical := sorted({stage.corruption for stage in stages if stage.parameters.get("axes") == "rows"}):
+    base = load_recipe(BASES[name])
+    note = f"The calibration {name} was chosen, because {why}. A severity therefore has the parameters of {base.title}."
+    if (size := base.preprocessing.output_size) is not None:
         note += (
-            f" As in that dataset, the Gaussian filter of {' and '.join(vertical)} acts in the vertical direction only."
+            f" As in that dataset, images are resized to {size[0]}x{size[1]} pixels and stored as "
+            f"{base.encoding.format.upper()}, unless --encoding is given."
         )
     return f"{note} To choose another calibration, pass --calibration."
+
+
+def calibration_text(name: str, side: int) -> str:
+    """Return the name of a calibration, followed by its meaning in brackets.
+
+    Examples
+    --------
+    >>> calibration_text("mnist", 28), calibration_text("own", 96)
+    ('mnist (the parameters of MNIST-C)', 'own (for images of 96 pixels)')
+    """
+    known = name in BASES
+    return (
+        f"{name} ({f'the parameters of {load_recipe(BASES[name]).title}' if known else f'for images of {side} pixels'})"
+    )
+
+
+def vertical_notes(stages: Iterable[Stage | StageRecord]) -> list[str]:
+    """Return a note about corruptions whose Gaussian filter acts in one direction only, as in MNIST-C."""
+    vertical = sorted({stage.corruption for stage in stages if stage.parameters.get("axes") == "rows"})
+    if not vertical:
+        return []
+    return [
+        f"The Gaussian filter of {' and '.join(vertical)} acts in the vertical direction only, as in the released "
+        "program of MNIST-C."
+    ]
 
 
 def validation_notes(sets: Sequence[SetSpec]) -> list[str]:

@@ -67,7 +67,7 @@ def drawn_places(
         words = _words(_key(seed, kind, side, block), sample_key(sample_id))
         chosen = []
         for k in range(blocks):
-            other = k + _below(count - k, words)
+            other = k + _draw_below(count - k, words)
             chosen.append(moved.get(other, other))
             moved[other] = moved.get(k, k)
     return [divmod(place, across) for place in sorted(chosen)]
@@ -90,7 +90,7 @@ def _words(key: np.uint64, sample: np.uint64) -> Iterator[int]:
         first += _WORDS // 4
 
 
-def _below(count: int, words: Iterator[int]) -> int:
+def _draw_below(count: int, words: Iterator[int]) -> int:
     """Return an integer drawn uniformly from 0 to count - 1. Words beyond the last multiple of `count` are skipped."""
     limit = 2**32 - 2**32 % count
     return next(word for word in words if word < limit) % count

@@ -1,4 +1,4 @@
-"""Draw contact sheets of regions: one region of each size with its neighbours and its shrunk regions."""
+"""Draw contact sheets of regions: one region of each size, its neighbours, and smaller regions inside it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ Numbers = list[int | None]
 def neighbourhoods(crops: Crops) -> Iterator[tuple[RegionRecord, Numbers, Numbers]]:
     """Yield, for each group of regions, an anchor with the numbers of its neighbours and of its shrunk regions.
 
-    The neighbours are the nine regions around and including the anchor.
+    The neighbours are the nine regions around and including the anchor. The shrunk regions are the nine regions inside
+    the anchor that are two pixels smaller.
     """
     number_of = {(r.side, r.y, r.x): n for n, r in enumerate(crops.regions())}
     anchors: dict[str, list[RegionRecord]] = {}
@@ -74,7 +75,7 @@ def region_sheet(
         cells = _cells(crops, neighbours, "y{:+d} x{:+d}", -1)
         cells[4] = "the region", cells[4][1]
         smaller = _cells(crops, shrunk, "shrunk y{:+d} x{:+d}", 0)
-        marked = _marked(image, anchor)
+        marked = _frame_region(image, anchor)
         for row in range(3):
             some = slice(3 * row, 3 * row + 3)
             whole: Cell = ("in its image", marked) if row == 1 else ("", BLANK)
@@ -89,7 +90,7 @@ def _cells(crops: Crops, numbers: Numbers, name: str, first: int) -> list[Cell]:
     return list(zip(names, images, strict=True))
 
 
-def _marked(image: NDArray[np.uint8], region: RegionRecord) -> NDArray[np.uint8]:
+def _frame_region(image: NDArray[np.uint8], region: RegionRecord) -> NDArray[np.uint8]:
     """Return an image with a frame around a region."""
     drawn = Image.fromarray(image if image.shape[2] == 3 else image[:, :, 0]).convert("RGB")
     corners = region.x, region.y, region.x + region.side - 1, region.y + region.side - 1

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ...corruptions.plugins import plugins_of
 from ...corruptions.registry import get_corruption, is_corruption
-from ...errors import ParameterError, SourceError, VerificationError, listed
-from ...manifests.disk.atomic import inside
+from ...errors import ParameterError, SourceError, VerificationError, format_list
+from ...manifests.disk.atomic import path_inside
 from ...manifests.disk.jsonl import row_at
 from ...manifests.paths import set_path
 from ...manifests.reader import Dataset
@@ -75,7 +75,7 @@ def match_records(
         problems = [f"the digest of the selection is {digest}, expected {data.manifest.source.digest}"]
     if problems:
         raise SourceError(
-            f"This is not the source from which {data.name} was built:\n{listed(problems)}\n"
+            f"This is not the source from which {data.name} was built:\n{format_list(problems)}\n"
             "Pass the source of the build with --source."
         )
     return samples
@@ -113,7 +113,7 @@ def refuse_unrecorded_code(data: Dataset) -> None:
     manifest = data.manifest
     if problems := list(_plugin_problems(manifest)) or list(_revision_problems(manifest)):
         raise VerificationError(
-            f"{data.name} was built with different corruptions than this installation has:\n{listed(problems)}\n"
+            f"{data.name} was built with different corruptions than this installation has:\n{format_list(problems)}\n"
             "To regenerate samples, install corruptset "
             f"{manifest.environment.get('corruptset', '(the release that built it)')} and the plugins of the build. "
             "You can read and verify the dataset without them."
@@ -170,7 +170,7 @@ def refuse_unrecorded_resources(data: Dataset, build: CheckedBuild) -> None:
             if recorded.get(k) != given.get(k)
         ]:
             raise VerificationError(
-                f"{data.name} was built with the gradients of a different model:\n{listed(problems)}\n"
+                f"{data.name} was built with the gradients of a different model:\n{format_list(problems)}\n"
                 "Pass the model file of the build with --surrogate."
             )
 
@@ -208,7 +208,7 @@ def differences(
         on the OpenCV version.
     """
     path, name = set_path(set_id), f"{data.sample(index).id}: the image of {set_id}"
-    row = row_at(inside(data.path, path), ImageRecord, index)
+    row = row_at(path_inside(data.path, path), ImageRecord, index)
     if (digest := pixel_digest(image)) != row.pixels:
         advice = library_advice(data.manifest, *PIXEL_LIBRARIES)
         yield path, f"{name} has the digest {digest}, but {row.pixels} is recorded. {advice}"

@@ -10,7 +10,7 @@ import numpy as np
 from blake3 import blake3
 
 from ...digests import digest_of
-from ...errors import BuildError, FinishedDataset, VerificationError, first_few, listed, require_build
+from ...errors import BuildError, FinishedDataset, VerificationError, first_few, format_list, require_build
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.disk.remote import local_folder
 from ...manifests.paths import CONTACT, MANIFEST, PAGE, README, set_path, unfinished_folder
@@ -157,10 +157,10 @@ def rebuild(
             built = builder.build_all(ReleaseComparison(release, place.directory))
         except FinishedDataset as e:
             raise BuildError(
-                f"{directory} is finished, so it is not changed, but it lacks {len(e.lacking)} of the requested sets "
-                f"({first_few(e.lacking)}). Choose another --out."
+                f"{directory} is a finished dataset, which is never changed. It lacks {len(e.lacking)} of the "
+                f"requested sets ({first_few(e.lacking)}). Choose another --out."
             ) from None
-    return _compared(built, release)
+    return _compare_files(built, release)
 
 
 @dataclass
@@ -232,20 +232,20 @@ class ReleaseComparison:
         libraries = ["pillow"] if "" in self.differing else PIXEL_LIBRARIES
         raise VerificationError(
             f"The images differ from those of {self.release.data.name} ({self.compared} were compared). The first "
-            f"difference is in:\n{listed(lines)}\n{library_advice(self.release.data.manifest, *libraries)}\nThe equal "
-            f"images are kept in {self.directory}, which has no manifest yet. Fix the cause, and run the same command "
-            "again to make the others."
+            f"difference is in:\n{format_list(lines)}\n{library_advice(self.release.data.manifest, *libraries)}\nThe "
+            f"equal images are kept in {self.directory}, which has no manifest yet. Fix the cause, and run the same "
+            "command again to make the others."
         )
 
 
-def _compared(built: Built, release: Release) -> Rebuilt:
+def _compare_files(built: Built, release: Release) -> Rebuilt:
     """Return the result of a rebuild, after comparing the bytes of all files with the release."""
     manifest, root = release.data.manifest, release.data.path
     wanted, made = ({s.id: s.pixel_digest for s in some.sets} for some in (manifest, built.manifest))
     if problems := [f"{s}: has {made[s]}, expected {wanted[s]}" for s in made if made[s] != wanted.get(s, made[s])]:
         raise VerificationError(
-            f"{built.directory} already existed, and its sets differ from those of the manifest:\n{listed(problems)}\n"
-            "Choose another --out, or delete that directory."
+            f"{built.directory} already existed, and its sets differ from those of the "
+            f"manifest:\n{format_list(problems)}\nChoose another --out, or delete that directory."
         )
     recorded = {f.path: f.sha256 for f in manifest.files}
     other = sorted(f.path for f in built.manifest.files if recorded.get(f.path, f.sha256) != f.sha256)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...corruptions.plugins import plugins_of
 from ...corruptions.stages import Stage
-from ...errors import SourceError, VerificationError, listed
+from ...errors import SourceError, VerificationError, format_list
 from ...manifests.paths import PAGE
 from ...manifests.reader import Dataset
 from ...manifests.records.models import Header, Manifest
@@ -86,14 +86,14 @@ def recorded_build(
     matched = match_records(data, source)
     if check_class_names and (problems := class_differences(manifest, source)):
         raise SourceError(
-            f"The classes of the source differ from those of {data.name}:\n{listed(problems)}\n"
+            f"The classes of the source differ from those of {data.name}:\n{format_list(problems)}\n"
             "Pass the source (--source) and the labels (--labels) of the build."
         )
     side = side or manifest.recipe.get("calibration_side")
     if not isinstance(side, int) or side <= 0:
         raise VerificationError(
-            "The recipe in the manifest lacks the reference side of the calibration. Pass it with --calibration-side "
-            "(calibration_side in Python)."
+            "The recipe in the manifest lacks the image size that the calibration was made for. Pass the calibration "
+            "file to `corruptset verify` with --calibration (in Python, pass its side as calibration_side)."
         )
     preprocessing, specs = parse_preprocessing(manifest.preprocessing), specs_of(manifest)
     requested = [] if sets == [] else choose_sets(specs, sets)  # empty if only clean images are compared
@@ -180,7 +180,7 @@ class RecordedPlan:
         return self.build.header
 
     def checked(self, result: Checked) -> CheckedBuild:
-        """Compare the checked samples and a few clean images with the records, and return the build."""
+        """Compare the sample hashes in `result` and a few clean images with the records, and return the build."""
         data = self.data
         bad, good = dict(result.bad), {sample.id: sha256 for sample, sha256, *_ in result.good}
 
@@ -274,7 +274,10 @@ def list_recorded_source(manifest: Manifest, options: RemakeOptions) -> Source:
 
 
 def _regions(manifest: Manifest, store: str) -> RegionTable | None:
-    """Return the recorded region table if regions are stored as `store` (``images`` or ``table``), or else None."""
+    """Return the recorded region table if the build stored its regions in the form `store`, and None otherwise.
+
+    The form is ``images`` or ``table``.
+    """
     record = manifest.recipe.get("regions")
     return parse_region_table(record) if isinstance(record, dict) and record.get("store") == store else None
 

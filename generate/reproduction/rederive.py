@@ -29,7 +29,7 @@ gradients differently.
 """
 
 
-def rederived(
+def rederive_samples(
     data: Dataset,
     count: int | None,
     options: RemakeOptions,
@@ -68,9 +68,15 @@ def rederived(
     absent = {s.id for s in specs if s.needs_surrogate and s.id in data.absent}
     alone = {s.id for s in specs if not has_rows(data, s.id)} - absent  # only one digest of the whole set is recorded
     if absent:
-        notes.append(f"{len(absent)} sets follow a model. Their images are missing, so they were not compared.")
+        notes.append(
+            f"{len(absent)} sets were made with the gradients of a model. Their images are missing, so they were not "
+            "compared."
+        )
     if alone and len(picks) < len(data.samples):
-        notes.append(f"{len(alone)} sets have only one digest each. Use `--rederive all` to compare them.")
+        notes.append(
+            f"For {len(alone)} sets, only a digest of all images together is recorded. Use `--rederive all` to compare "
+            "them."
+        )
         absent, alone = absent | alone, set()
     sets = [s.id for s in specs if s.id not in absent]
     build = recorded_build(data, options, sets=sets, side=side, check_class_names=False)

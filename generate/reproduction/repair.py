@@ -46,7 +46,7 @@ from ...pixels import pixel_digest
 from ..commit.data_card import data_card, license_text
 from ..commit.finish import contact_of, sample_record
 from ..commit.interruption import resumable
-from ..commit.locks import locked
+from ..commit.locks import lock_dataset
 from ..page.build_page import build_page
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..plan.job import CheckedSample
@@ -92,7 +92,7 @@ def repair(
     if (state.root / WORK_FOLDER).is_symlink():
         state.record_failure(WORK_FOLDER, "is a link; remove it, and repair again")
         return state
-    with resumable(state.root), locked(state.root), _clean_work_folder(state):
+    with resumable(state.root), lock_dataset(state.root), _clean_work_folder(state):
         sets = [s.id for s in state.manifest.sets if state.needs_repair(set_path(s.id))]
         # samples.jsonl is repaired first, because other files refer to its rows.
         if state.is_intact(SAMPLES) or _repair_samples(state):

@@ -162,10 +162,10 @@ def verify(
         report_progress(step, done, total)
 
     def compare_samples(data: Dataset) -> Iterator[Problem]:
-        from .rederive import rederived
+        from .rederive import rederive_samples
 
         number = None if rederive == "all" else rederive
-        return rederived(data, number, remake, side=calibration_side, progress=count, notes=notes)
+        return rederive_samples(data, number, remake, side=calibration_side, progress=count, notes=notes)
 
     report = verify_directory(
         directory,

@@ -78,9 +78,9 @@ class VirtualDataset(Dataset):
 
     def _why_absent(self, set_id: str) -> str:
         return (
-            f"The set {set_id!r} follows the gradients of a model, which differ slightly between machines, so it is "
-            f"not available without stored images. To make a similar set, run `corruptset rebuild {self.path} --sets "
-            f"{set_id} --source SOURCE --surrogate FILE.toml`."
+            f"The set {set_id!r} was made with the gradients of a model. Gradients differ slightly between machines, "
+            "so the set is not available without stored images. To make a similar set, run `corruptset rebuild "
+            f"{self.path} --sets {set_id} --source SOURCE --surrogate FILE.toml`."
         )
 
 
@@ -125,9 +125,9 @@ class VirtualImages:
         makeable = [s.id for s in specs_of(self.data.manifest) if not s.needs_surrogate]
         if not makeable:
             raise VerificationError(
-                f"All sets of {self.data.name} follow the gradients of a model. Gradients differ slightly between "
-                "machines, so these sets are not available without stored images. Use a release with images, or make "
-                "similar sets with `corruptset rebuild --surrogate FILE.toml`."
+                f"All sets of {self.data.name} were made with the gradients of a model. Gradients differ slightly "
+                "between machines, so these sets are not available without stored images. Use a release with images, "
+                "or make similar sets with `corruptset rebuild --surrogate FILE.toml`."
             )
         return recorded_build(self.data, self.options, sets=makeable)
 

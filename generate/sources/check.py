@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ...errors import SourceError, first_few, listed
+from ...errors import SourceError, first_few, format_list
 from ...quantities import folders_and_files
 from ...workers import Workers
 from .decoding import pillow_settings
@@ -51,16 +51,20 @@ class Checked:
             checked.with_orientation.extend(part.with_orientation)
         return checked
 
-    @property
-    def orientation_notes(self) -> list[str]:
-        """Notes for users about images with an EXIF orientation tag."""
+    def orientation_notes(self, source: Source) -> list[str]:
+        """Return notes for users about images of a source with an EXIF orientation tag."""
         if not self.with_orientation:
             return []
         count, examples = len(self.with_orientation), first_few(self.with_orientation, 3)
+        effect = (
+            "OpenCV and many labelling tools rotate such images, so their boxes and masks may not fit."
+            if source.scheme == "tree"
+            else "Such images may be stored sideways. To store them upright, rotate the pixels of the files first, for "
+            "example with `mogrify -auto-orient`."
+        )
         return [
             f"{count:,} of {len(self.good):,} checked images have an EXIF orientation ({examples}). Builds ignore the "
-            "orientation and do not keep the tag. OpenCV and many labelling tools rotate such images, so their boxes "
-            "and masks may not fit."
+            f"orientation and do not keep the tag. {effect}"
         ]
 
     def raise_for_bad(self, notes: Sequence[Note] = ()) -> None:
@@ -72,7 +76,7 @@ class Checked:
             problems = [f"{path}: {reason}" for path, reason in results]
             count = folders_and_files((path for path, _ in results), "file")
             raise SourceError(
-                f"{count} of the source cannot be used:\n{listed(problems)}\n"
+                f"{count} of the source cannot be used:\n{format_list(problems)}\n"
                 "Nothing was written. Fix them, or build without them: --skip-bad (they are then recorded in the "
                 "manifest)."
             )
@@ -127,12 +131,12 @@ def check(
     if remaining := batches[TIMED_BATCHES:]:
         worthwhile = workers is not None and seconds * len(remaining) > min_seconds_for_workers
         (workers if workers is not None and worthwhile else Workers(1)).run(
-            check_batch, remaining, add, describe=_described
+            check_batch, remaining, add, describe=_describe
         )
     return Checked.concatenated(results[number] for number in range(len(batches)))
 
 
-def _described(batch: tuple[int, Sequence[Sample]]) -> str:
+def _describe(batch: tuple[int, Sequence[Sample]]) -> str:
     return f"the images {batch[1][0].id} to {batch[1][-1].id} of the source"
 
 

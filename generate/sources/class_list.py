@@ -105,8 +105,8 @@ def _numeric_folder_notes(ordered: Sequence[str], by_text: Sequence[str], classe
         padded = next((c.folder for c in classes if c.folder != c.name and NUMBER.fullmatch(c.folder)), "01")
         sentences.append(
             f"torchvision's ImageFolder sorts the names of the source as text and gives {example} the label "
-            f"{by_text.index(example)}. Images are stored in folders with zero-padded names ({padded}), for which both "
-            "orders are the same."
+            f"{by_text.index(example)}. Images are stored in folders with zero-padded names ({padded}), for which the "
+            "two orders are the same."
         )
     return [" ".join(sentences)]
 

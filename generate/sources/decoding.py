@@ -132,15 +132,15 @@ def decode_with_orientation(data: bytes, *, upright: bool = False) -> Decoded:
     """Return the pixels of an image file as `decode` does, and whether its EXIF orientation is not upright."""
     with _pillow:
         if _blocks:  # this thread has the lock, so these are its blocks
-            return _decoded(data, upright)
+            return _decode(data, upright)
         with pillow_settings():
-            return _decoded(data, upright)
+            return _decode(data, upright)
 
 
-def _decoded(data: bytes, upright: bool) -> Decoded:
+def _decode(data: bytes, upright: bool) -> Decoded:
     kind = "image"
     try:
-        image = _opened(data)
+        image = _open_image(data)
         kind = image.format or kind
         image.load()
         has_orientation = _has_orientation(image)  # after loading, because a PNG may have the tag after its pixels
@@ -168,7 +168,7 @@ def _has_orientation(image: Image.Image) -> bool:
         return False
 
 
-def _opened(data: bytes) -> Image.Image:
+def _open_image(data: bytes) -> Image.Image:
     """Open an image and check its header without decoding the pixels."""
     if not data:
         raise BadSample("is empty (zero bytes): copy the original file again")

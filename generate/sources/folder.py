@@ -56,7 +56,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     """
     if not path.is_dir() and not looks_like_tar(path):
         raise SourceError(
-            f"The source folder: {path} is a file, not a folder. Expected a folder with one sub-folder per class."
+            f"The source folder:{path} is a file, not a folder. Expected a folder with one sub-folder per class."
         )
     csv = None if labels is None else Path(labels).expanduser()
     listing = list_classes(path) if csv is None else list_images(path, lambda name: path / name == csv.resolve())
@@ -129,7 +129,7 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
     """
     if not path.is_dir():
         raise SourceError(
-            f"The source tree: {path} is a file, not a folder. Expected a folder with images in it, at any depth."
+            f"The source tree:{path} is a file, not a folder. Expected a folder with images in it, at any depth."
         )
     listing = list_images(path)
     files = set(listing.files)

@@ -45,13 +45,13 @@ def refuse_other_layouts(listing: ImageListing) -> None:
             splits = []  # a class contains a folder called test
     if splits:
         chosen = next((name for word in PREFERRED for name in splits if name.casefold() == word), splits[0])
-        what = "extract it, and give" if path.is_file() else "give"
+        what = "extract it, and specify" if path.is_file() else "specify"
         place = f"{path.name.partition('.')[0]}/..." if path.is_file() else str(path)
         raise SourceError(
             f"{path} has no class folders: {'its folder' if len(splits) == 1 else 'its folders'} "
             f"{first_few([above + name for name in splits])} {'is a split' if len(splits) == 1 else 'are splits'} of a "
             f"dataset. To build from one of them, {what} its folder: folder:{place}/{above}{chosen}. If these folders "
-            "are classes, give the labels with --labels CSV."
+            "are classes, pass the labels with --labels CSV."
         )
 
 
@@ -83,6 +83,6 @@ def notes_on_one_class(listing: ImageListing) -> Iterator[str]:
     below = {image.split("/")[1] for image in listing.images if image.count("/") >= 2}
     text = f"The source has one class folder, {printable_path(nfc(name))}, so every image has the label 0."
     if len(below) > 1 and all(image.count("/") >= 2 for image in listing.images):
-        yield f"{text} It has {plural(len(below), 'folder')}. If these are the classes, give that folder as the source."
+        yield f"{text} It has {plural(len(below), 'folder')}. If these are the classes, use that folder as the source."
     else:
-        yield f"{text} If it is not a class, give the labels with --labels CSV."
+        yield f"{text} If it is not a class, pass the labels with --labels CSV."

@@ -59,9 +59,9 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
     """
     if (problem := file_problem(path)) is not None:
         raise SourceError(
-            f"The source hdf5: {path} {problem}. Expected hdf5:FILE, one HDF5 file with datasets of images and labels."
+            f"The source hdf5:{path} {problem}. Expected hdf5:FILE, one HDF5 file with datasets of images and labels."
         )
-    with _opened(path) as file:
+    with _open_file(path) as file:
         is_shard = SCHEMA in file.attrs and labels is None and images is None
         default = ENCODED if is_shard and ENCODED in file else RAW
     source = row_source("hdf5", [path], _read, path, images or default, labels or LABELS, width=1)
@@ -71,7 +71,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _open_file(path: Path) -> Iterator[Any]:
     """Open a file for one read.
 
     Files are not kept open. Handles that are shared across a fork read wrong bytes, and handles to a file that is being
@@ -104,7 +104,7 @@ class DatasetImages:
     def __getitem__(self, row: int) -> NDArray[np.uint8]:
         first = row // self.ahead * self.ahead
         if self.cached[0] != first:
-            with _opened(self.path) as file:
+            with _open_file(self.path) as file:
                 try:
                     self.cached = first, file[self.name][first : first + self.ahead]
                 except DAMAGED:  # neighbours of a damaged row are still readable
@@ -117,7 +117,7 @@ class DatasetImages:
 def _read(path: Path, images: str, labels: str) -> ReadResult:
     import h5py
 
-    with _opened(path) as file:
+    with _open_file(path) as file:
         stored = _dataset(file, path, images, "--images")
         encoded = stored.ndim == 1 and h5py.check_vlen_dtype(stored.dtype) == np.uint8
         given = _dataset(file, path, labels, "--labels")
@@ -141,7 +141,9 @@ def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
     dataset = file[name]
     _require_filters(dataset, path, name)
     if dataset.external or dataset.is_virtual:
-        raise SourceError(f"{path}: {name} is stored in other files. Copy all data into one file, and give that file.")
+        raise SourceError(
+            f"{path}: {name} is stored in other files. Copy all data into one file, and specify that file."
+        )
     if dataset.nbytes > MAX_RATIO * path.stat().st_size:
         raise SourceError(
             f"{path}: {name} claims {dataset.nbytes:,} bytes, more than its file can contain. Copy the file again."
@@ -178,15 +180,15 @@ def _require_filters(dataset: Any, path: Path, name: str) -> None:
 
 def _name_as_build(source: Source, path: Path) -> None:
     """Replace the samples and classes of a shard with the samples and classes that its build recorded."""
-    with _opened(path) as file:
+    with _open_file(path) as file:
         index = _dataset(file, path, INDEX, "--images")[()].tolist()
         depth = str(file.attrs["set"]).count("/")
     build = path.parents[min(depth + 1, len(path.parents) - 1)]
     if not (build / "manifest.json").is_file():
         raise SourceError(
             f"{path} is a shard of a corruptset build, and the ids of its samples are in the build's samples.jsonl, "
-            f"but {build} has no manifest.json. Give the shard in the directory of its build. Or name its datasets "
-            "with --images images --labels labels; its rows then become data/0, data/1, ..."
+            f"but {build} has no manifest.json. Specify the shard in the directory of its build. Alternatively, name "
+            "its datasets with --images images --labels labels. The ids of its rows are then data/0, data/1, ..."
         )
     try:
         data = Dataset(build)

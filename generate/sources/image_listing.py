@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from ...errors import SourceError, listed
+from ...errors import SourceError, format_list
 from ...files import open_regular, reason
 from ...manifests.records.models import ClassRecord
 from .decoding import CONVERT, MAX_FILE_BYTES, TOO_LARGE, UNREAD_SUFFIXES, BadSample
@@ -111,7 +111,7 @@ class ImageListing:
 
     def error(self, why: str) -> SourceError:
         """Return the error for a listing that has no samples. The message contains all notes."""
-        lines = listed([f"{printable_path(path)}: {problem}" for path, problem in sorted(self.notes)])
+        lines = format_list([f"{printable_path(path)}: {problem}" for path, problem in sorted(self.notes)])
         return SourceError(f"{self.path} {why}." + (f" Problems:\n{lines}" if lines else ""))
 
     def source(

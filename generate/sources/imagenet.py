@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import SourceError, listed
+from ...errors import SourceError, format_list
 from .image_listing import ImageListing, list_images
 from .labels import printable_path, read_groups, read_rows
 from .source import Source
@@ -74,16 +74,16 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     flat = any("/" not in image for image in listing.images)
     if flat and kit is None and (kit := find_devkit(path, path.parent)) is None:
         raise SourceError(
-            f"The source imagenet: {path} contains images without class folders, so it needs labels. Put the devkit "
-            f"({NAMES[0]}, from the same page on image-net.org) next to the images, or give it or a file of labels "
-            "with --labels."
+            f"The source imagenet:{path} contains images without class folders, so it needs labels. Put the devkit "
+            f"({NAMES[0]}, from the same page on image-net.org) next to the images, or pass the devkit or a file of "
+            "labels with --labels."
         )
     truth, complete = (None, False) if kit is None else read_truth(kit)
     wnid_of = _classes_of(listing, truth, kit)
     if truth is not None and complete and flat and len(wnid_of) != len(truth):
         raise SourceError(
             f"{path} contains {len(wnid_of)} images, but {kit} has the classes of {len(truth)}. Both must cover the "
-            "complete validation set: download the truncated one again, or give labels for these images with --labels "
+            "complete validation set: download the truncated one again, or pass labels for these images with --labels "
             "CSV."
         )
     if groups is not None:
@@ -112,10 +112,10 @@ def _classes_of(listing: ImageListing, truth: Mapping[str, str] | None, kit: Pat
             problems.append(f"{printable_path(image)}: {kit} {f'says {wnid}' if wnid else 'has no line for it'}")
     if problems:
         raise SourceError(
-            f"The source imagenet: {listing.path} contains {len(listing.images)} images, and these cannot be "
+            f"The source imagenet:{listing.path} contains {len(listing.images)} images, and these cannot be "
             "validation images of ILSVRC2012 (ILSVRC2012_val_00000001.JPEG) with their classes:\n"
-            f"{listed(problems, 10)}\nThe dataset may be of another year, or truncated. For any other image folder, or "
-            f"a tar of one, use folder:{listing.path}."
+            f"{format_list(problems, 10)}\nThe dataset may be of another year, or truncated. For any other image "
+            f"folder, or a tar of one, use folder:{listing.path}."
         )
     return wnid_of
 
@@ -153,7 +153,7 @@ def read_truth(path: Path) -> tuple[Mapping[str, str], bool]:
     wrong = [f"line {i}: {given!r}" for i, given in enumerate(ids, 1) if given not in known]
     if wrong or not ids:
         what = f"{path}: {TRUTH} has lines that are not ids from 1 to {len(known)}"
-        raise SourceError(f"{what}:\n{listed(wrong or ['it is empty'], 10)}\nDownload the devkit again.")
+        raise SourceError(f"{what}:\n{format_list(wrong or ['it is empty'], 10)}\nDownload the devkit again.")
     return {f"ILSVRC2012_val_{i:08d}": known[given] for i, given in enumerate(ids, 1)}, True
 
 
@@ -178,7 +178,7 @@ def _wnids(data: bytes | bytearray, path: Path) -> dict[str, str]:
 
 def _read_labels(path: Path) -> dict[str, str]:
     """Read labels from text: one wnid per line, ``file,label`` with wnids, or Kaggle's ``ImageId,PredictionString``."""
-    rows = read_rows(path, "labels", "one line per image")
+    rows = read_rows(path, "label", "one line per image")
     if rows and rows[0][1] in (["file", "label"], ["ImageId", "PredictionString"]):
         del rows[0]
     wnid_of: dict[str, str] = {}
@@ -193,8 +193,8 @@ def _read_labels(path: Path) -> dict[str, str]:
         wnid_of[stem] = wnid
     if problems:
         raise SourceError(
-            f"The label file {path} contains errors:\n{listed(problems, 10)}\nExpected a header line 'file,label' or "
-            "'ImageId,PredictionString' (Kaggle's LOC_val_solution.csv), or one wnid per line. Alternatively, pass "
+            f"The label file {path} contains errors:\n{format_list(problems, 10)}\nExpected a header line 'file,label' "
+            "or 'ImageId,PredictionString' (Kaggle's LOC_val_solution.csv), or one wnid per line. Alternatively, pass "
             "the devkit."
         )
     return wnid_of

@@ -17,7 +17,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SourceError, install_extra, listed
+from ...errors import SourceError, format_list, install_extra
 from ...files import file_problem
 from ...manifests.records.models import ClassRecord
 from .decoding import BadSample, decode
@@ -33,7 +33,7 @@ from .labels import (
     numbered_classes,
     printable_path,
 )
-from .parquet_columns import Columns, find_columns, opened
+from .parquet_columns import Columns, find_columns, open_parquet
 from .parquet_rows import BATCH_BYTES, image_rows
 from .shard_names import parquet_shards
 from .source import Note, Sample, Source
@@ -83,7 +83,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None, sp
     files = [file for _, group in splits for file in group]
     for file in files:
         if (problem := file_problem(file)) is not None:
-            raise SourceError(f"The source parquet: {file} {problem}. Expected Parquet files.")
+            raise SourceError(f"The source parquet cannot be read: {file} {problem}. Expected Parquet files.")
     columns = find_columns(files[0], images, labels)
     notes: list[Note] = []
     rows: list[_Row] = []
@@ -91,8 +91,8 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None, sp
         for file in group:
             if (other := find_columns(file, columns.image, columns.label)) != columns:
                 raise SourceError(
-                    f"The source parquet: {file} has other columns or classes than {files[0]} ({other.described}; "
-                    f"{columns.described}). Do both belong to the same dataset? Download them again."
+                    f"{file} has different columns or classes than {files[0]} ({other.described}; "
+                    f"{columns.described}). Check that both files belong to the same dataset, or download them again."
                 )
             before = len(rows)
             number = files.index(file)
@@ -104,7 +104,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None, sp
 def _values(file: Path, columns: Columns) -> Iterator[tuple[int | str | None, str | None]]:
     """Yield the label and the name of every row."""
     wanted = [columns.label, *([f"{columns.image}.path"] if columns.has_path else [])]
-    with opened(file) as parquet:
+    with open_parquet(file) as parquet:
         for batch in parquet.iter_batches(LABEL_ROWS, columns=wanted, use_threads=False):
             labels = batch.column(columns.label).to_pylist()
             names: Sequence[str | None] = [None] * len(labels)
@@ -131,8 +131,8 @@ def _source(path: Path, files: Sequence[Path], columns: Columns, rows: Sequence[
     if named:
         samples.sort()
     if not samples:
-        problems = listed([f"{where}: {problem}" for where, problem in notes], 10)
-        raise SourceError(f"The source parquet: {path} has no row that can be used:\n{problems}")
+        problems = format_list([f"{where}: {problem}" for where, problem in notes], 10)
+        raise SourceError(f"The source parquet:{path} has no row that can be used:\n{problems}")
     return Source(
         "parquet",
         tuple(
@@ -152,19 +152,19 @@ def _classes(
     """Return the classes, and a mapping from the valid values of the label column to labels."""
     values = {row.label for row in rows}
     if columns.names:
-        return _named(columns.names, where), {number: number for number in range(len(columns.names))}
+        return _name_classes(columns.names, where), {number: number for number in range(len(columns.names))}
     if columns.numeric:
         good = sorted(v for v in values if isinstance(v, int) and 0 <= v <= MAX_LABEL)
         return numbered_classes(good[-1]) if good else (), {v: v for v in good}
     texts = {v: nfc(v) for v in values if isinstance(v, str) and v}
     names = sorted(set(texts.values()))
     if problems := class_problems(names):
-        raise SourceError(f"The source parquet: {where} has labels that are not names of classes: {problems[0]}.")
+        raise SourceError(f"{where} has labels that are not names of classes: {problems[0]}.")
     index_of = {name: i for i, name in enumerate(names)}
     return folder_classes(names), {value: index_of[text] for value, text in texts.items()}
 
 
-def _named(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
+def _name_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
     """Return classes with the given names. If a name cannot be the name of a folder, all folders are numbered."""
     if len(set(names)) == len(names) and not class_problems(names):
         return named_classes(names, where)

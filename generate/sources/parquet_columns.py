@@ -43,7 +43,7 @@ class Columns:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Any]:
+def open_parquet(path: Path) -> Iterator[Any]:
     """Open a Parquet file for the duration of a block, and convert reading errors into a `SourceError`."""
     from pyarrow import ArrowException, OSFile
     from pyarrow.parquet import ParquetFile
@@ -69,7 +69,7 @@ def find_columns(path: Path, image: str | None, label: str | None) -> Columns:
     """
     from pyarrow import types
 
-    with opened(path) as parquet:
+    with open_parquet(path) as parquet:
         schema = parquet.schema_arrow
     features = _features(schema.metadata or {}, path)
     image = image or _choose(path, schema, "--images", _of_type(features, "Image"), IMAGE_NAMES)

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from ...errors import SourceError
 from .decoding import MAX_FILE_BYTES, TOO_LARGE, BadSample
-from .parquet_columns import opened
+from .parquet_columns import open_parquet
 from .tar_archives import FileVersion, file_version, reading_errors
 
 BATCH_BYTES = 4 << 20
@@ -43,7 +43,7 @@ class ImageRowReader:
         with reading_errors(self._path):
             self._version = file_version(self._path)
         self._stack = ExitStack()
-        self._parquet: Any = self._stack.enter_context(opened(self._path))
+        self._parquet: Any = self._stack.enter_context(open_parquet(self._path))
         metadata = self._parquet.metadata
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
         self._starts = [0, *accumulate(group.num_rows for group in groups)]

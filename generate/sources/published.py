@@ -108,8 +108,8 @@ def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], label_column: 
     needed |= {name + end: f"of the split {split}" for split, name in batches}
     if missing := [f"{name} {what}" for name, what in needed.items() if name not in files]:
         raise SourceError(
-            f"The source {scheme}: {path} has no {missing[0]}; {_content_summary(path, members)} "
-            "Expected the archive as it was downloaded, or its extracted folder; or choose another --split."
+            f"The source {scheme}:{path} has no {missing[0]}. It {_content_summary(path, members)} "
+            "Specify the archive as it was downloaded, or its extracted folder, or choose another --split."
         )
     with reading_errors(path / meta):
         if binary:
@@ -121,7 +121,7 @@ def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], label_column: 
         name += end
         with reading_errors(path / name):
             if binary:
-                rows, labels = _binary(files[name], len(cifar.names), label_column)
+                rows, labels = _read_binary(files[name], len(cifar.names), label_column)
             else:
                 fields = load_fields(files.pop(name))
                 rows, labels = number_array(fields["data"]), number_array(fields[f"{kind}s"])
@@ -133,20 +133,20 @@ def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], label_column: 
 
 
 def _content_summary(path: Path, members: Sequence[str] = ()) -> str:
-    """Describe the content of a folder, or of an archive with these members, in a sentence for error messages."""
+    """Return the rest of a sentence that says what a folder, or an archive with these members, contains."""
     if path.is_dir():
         names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in path.iterdir()]
         images = len(list_images(path).images)
     else:
         names = list(members)
         images = sum(name.rpartition(".")[2].lower() in IMAGE_SUFFIXES for name in members)
-    text = f"it contains {first_few(sorted(name for name in names if not is_ignored(name)), 12) or 'nothing'}"
+    text = f"contains {first_few(sorted(name for name in names if not is_ignored(name)), 12) or 'nothing'}"
     if not images:
         return f"{text}."
     return f"{text}, with {images:,} image files in all. A folder of images is the source folder:{path}."
 
 
-def _binary(
+def _read_binary(
     data: bytes | bytearray, label_bytes: int, label_column: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     if len(data) % (label_bytes + PIXELS):
@@ -188,9 +188,9 @@ def open_mnist(path: Path, *, split: str = "test") -> Source:
                 part = "train" if match["split"] == "train" else "test"
                 sets[match["prefix"]].setdefault(f"{part} {match['kind']}", file.resolve())
     if not sets:
-        found = f" In {folder}, {_content_summary(folder)}" if folder.is_dir() else ""
+        found = f" {folder} {_content_summary(folder)}" if folder.is_dir() else ""
         raise SourceError(
-            f"The source mnist: {path} is not a folder with IDX files, and not the first part of the names of IDX "
+            f"The source mnist:{path} is neither a folder with IDX files, nor the first part of the names of IDX "
             f"files.{found} {IDX_FILES}"
         )
     if len(sets) > 1:
@@ -229,7 +229,7 @@ def _idx(path: Path, kind: str) -> NDArray[np.uint8]:
     if begins != magic or len(data) < header_size:
         raise SourceError(
             f"{path} begins with the magic number {begins}; expected an IDX file of {kind} (magic number {magic}). "
-            "Are the files of images and labels mixed up? Download it again."
+            "The files of images and labels may have been swapped. If they were not, download this file again."
         )
     shape = struct.unpack_from(f">{dimensions}I", data, 4)
     expected_size = header_size + math.prod(shape)

@@ -147,26 +147,28 @@ def open_arrays(path: Path) -> Source:
         raise SourceError("The source npy needs two files: npy:IMAGES,LABELS, both .npy.")
     for file in files:
         if (what := file_problem(file)) is not None:
-            raise SourceError(f"The source npy: {file} {what}. Expected npy:IMAGES,LABELS, two .npy files.")
+            raise SourceError(
+                f"The source npy cannot be read: {file} {what}. Expected npy:IMAGES,LABELS, two .npy files."
+            )
     return row_source("npy", files, _read_arrays, *files, width=1)
 
 
 def _read_arrays(images: Path, labels: Path) -> ReadResult:
-    rows, given = _mapped(images), _mapped(labels)
+    rows, given = _map_array(images), _map_array(labels)
     if rows.ndim == 1 and given.ndim in (3, 4):
         raise SourceError(
-            f"The source npy: {images} holds {rows.shape[0]:,} single values, and {labels} holds an array of shape "
-            f"{given.shape}. The images come first: npy:{labels},{images}."
+            f"{images} contains {rows.shape[0]:,} single values, and {labels} contains an array of shape "
+            f"{given.shape}. In the source npy, the images come first: npy:{labels},{images}."
         )
     if rows.ndim in (3, 4) and given.ndim > 0 and len(rows) != len(given):
         raise SourceError(
-            f"The source npy: {labels} has {len(given):,} labels for {len(rows):,} images in {images}; expected one "
-            "label for each image. Check that both files are of the same split."
+            f"The two files of the source npy do not match: {labels} has {len(given):,} labels, but {images} has "
+            f"{len(rows):,} images. Expected one label per image. Check that both files are from the same split."
         )
     return None, [ImageRows(None, rows, given, (str(images), str(labels)))]
 
 
-def _mapped(path: Path) -> NDArray[Any]:
+def _map_array(path: Path) -> NDArray[Any]:
     """Map the array of a .npy file into memory."""
     try:
         return map_array(path)[0]

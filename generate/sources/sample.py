@@ -54,10 +54,12 @@ def photographs(folder: Path) -> Source:
     """Return the source of the photographs in a folder, with a note for each missing photograph."""
     classes = tuple(ClassRecord(index=i, name=name, folder=f"{i:02d}_{name}") for i, name in enumerate(PHOTOGRAPHS))
     present = [c for c in classes if (folder / PHOTOGRAPHS[c.name].file).is_file()]
-    reason = f"is not in the installed {_installed()}: install release 0.26, which has it, or build without it"
+    reason = f"is not in the installed {_library_version()}: install release 0.26, which has it, or build without it"
     notes = tuple((PHOTOGRAPHS[c.name].file, reason) for c in classes if c not in present)
     if not present:
-        raise SourceError(f"The installed {_installed()} ships none of the eight photographs: install release 0.26.")
+        raise SourceError(
+            f"The installed {_library_version()} ships none of the eight photographs: install release 0.26."
+        )
     samples = tuple(Sample(index, c.name, c.index) for index, c in enumerate(present))
     terms = "; ".join(f"{name}: {photograph.license}" for name, photograph in PHOTOGRAPHS.items())
     return Source("sample", samples, classes, partial(_read, folder), notes, license=terms)
@@ -73,11 +75,11 @@ def _read(folder: Path, sample: Sample) -> NDArray[np.uint8]:
         ) from None
     if (sha256 := sha256_bytes(image.data)) != expected:
         raise BadSample(
-            f"has different pixels in the installed {_installed()} ({sha256}, expected {expected}): install "
+            f"has different pixels in the installed {_library_version()} ({sha256}, expected {expected}): install "
             "scikit-image 0.26 and Pillow 13, or build without it"
         )
     return image
 
 
-def _installed() -> str:
+def _library_version() -> str:
     return f"scikit-image {importlib.metadata.version('scikit-image')}"

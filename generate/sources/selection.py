@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from ...arguments import as_list
 from ...canonical import canonical_sha256
 from ...corruptions.keys import MAX_SEED
-from ...errors import SourceError, first_few, listed, suggest
+from ...errors import SourceError, first_few, format_list, suggest
 from ...files import read_text, reason
 from ...manifests.records.models import ClassRecord
 from .labels import nfc
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class HoldOut:
-    """The groups that are held out of training, and the choice between their samples and all others."""
+    """The groups that are held out of training. The field `train` selects the samples of all other groups instead."""
 
     groups: tuple[str, ...]
     """Names or shell patterns."""
@@ -56,7 +56,7 @@ class HoldOut:
             lines = [f"the source has no group {pattern!r}.{suggest(pattern, counts)}" for pattern in unmatched]
             known = first_few([f"{group} ({count})" for group, count in sorted(counts.items())], 20)
             raise SourceError(
-                f"Groups to hold out (--hold-out, or the recipe's) do not exist:\n{listed(lines)}\nGroups of the "
+                f"Groups to hold out (--hold-out, or the recipe's) do not exist:\n{format_list(lines)}\nGroups of the "
                 f"source, with their numbers of images: {known}."
             )
         if len(held) == len(counts):
@@ -184,8 +184,8 @@ def select(
         small = [count for count in Counter(s.label for s in chosen).values() if count < per_class]
         if small:
             messages.append(
-                f"--per-class is {per_class:,}, and {len(small):,} of the classes have fewer images (the smallest "
-                f"{min(small):,}), all of which are used."
+                f"--per-class is {per_class:,}, but {len(small):,} of the classes have fewer images (the smallest has "
+                f"{min(small):,}). All images of these classes are used."
             )
         chosen = _first_of_each(chosen, lambda s: s.class_index, per_class)
     if samples is not None:
@@ -201,7 +201,7 @@ def spread(items: Sequence[T], limit: int | None) -> list[T]:
 
 def _too_few(option: str, wanted: int, count: int) -> list[str]:
     """Return a note if there are fewer images than an option asks for."""
-    return [f"{option} is {wanted:,}, and there are only {count:,} images, all of which are used."] * (wanted > count)
+    return [f"{option} is {wanted:,}, but there are only {count:,} images, so all of them are used."] * (wanted > count)
 
 
 def _first_of_each(samples: Sequence[Sample], group: Callable[[Sample], Hashable], count: int) -> list[Sample]:
@@ -227,9 +227,10 @@ def selection_record(
 ) -> dict[str, Any]:
     """Return the record of the selection in the manifest: the options, the total and the number of selected samples.
 
-    For ids, the record contains their number and the sha256 of their canonical JSON, in the order of the source. The
-    path of the file of ids is not recorded. Super-categories, the pattern of images, the kind of groups and the
-    hold-out are recorded only if they were given. `numbers` are the other options of `select`.
+    If samples were selected by id, the record contains the number of ids, and the sha256 of their canonical JSON in the
+    order of the source. The path of the file that lists the ids is not recorded. Super-categories, the pattern of
+    images, the kind of groups and the hold-out are recorded only if they were given. `numbers` are the other options of
+    `select`.
     """
     given = [] if ids is None else [sample.id for sample in _select_ids(source, ids)]
     splits = {sample.split for sample in source if sample.split is not None}
@@ -279,7 +280,7 @@ def _select_ids(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> li
         problems = problems or ["it names no sample"]
     if problems:
         raise SourceError(
-            f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\nExpected one id per "
-            "line."
+            f"{where} contains {len(problems)} error{'s' * (len(problems) > 1)}:\n{format_list(problems)}\n"
+            "Expected one id per line."
         )
     return [source[i] for i in sorted(line_of)]

@@ -22,7 +22,7 @@ SPLITS = {
     **dict.fromkeys(("val", "valid", "validation", "dev"), "val"),
     **dict.fromkeys(("train", "training"), "train"),
 }
-"""The value of ``--split``, by the name of the split in a file name."""
+"""A mapping from the names of splits in file names to values of ``--split``."""
 
 
 def expand_braces(pattern: str) -> list[str]:
@@ -44,12 +44,10 @@ def expand_braces(pattern: str) -> list[str]:
     for options in choices:
         total *= len(options)
     if total > MAX_SHARDS:
-        raise SourceError(f"{pattern} stands for {total:,} files, more than {MAX_SHARDS:,}. Give a smaller range.")
+        raise SourceError(f"{pattern} stands for {total:,} files, more than {MAX_SHARDS:,}. Use a smaller range.")
     names = ["".join(chosen) for chosen in product(*choices)]
     if any(set("{}") & set(name) for name in names):
-        raise SourceError(
-            f"{pattern} has a brace without its partner. Expected a pattern such as 'train-{{000..127}}.tar'."
-        )
+        raise SourceError(f"{pattern} has an unmatched brace. Expected a pattern such as 'train-{{000..127}}.tar'.")
     return names
 
 
@@ -60,7 +58,7 @@ def _choices(inside: str, pattern: str) -> list[str]:
     first, last = int(match[1]), int(match[2])
     if not first <= last < first + MAX_SHARDS:
         raise SourceError(
-            f"{pattern} has the range {{{inside}}}, which is empty or too long. Give the first number first."
+            f"{pattern} has the range {{{inside}}}, which is empty or too long. Write the smaller number first."
         )
     width = len(match[1])
     return [f"{number:0{width}d}" for number in range(first, last + 1)]
@@ -78,17 +76,20 @@ def named_shards(pattern: str) -> list[Path]:
     if path.is_dir():
         shards = sorted(file for file in path.iterdir() if file.suffix == ".tar" and not is_ignored(file.name))
         if not shards:
-            raise SourceError(f"The source webdataset: {path} contains no .tar file. Give the folder of the shards.")
+            raise SourceError(
+                f"The source webdataset:{path} contains no .tar file. Specify the folder that contains the shards."
+            )
     else:
         shards = [Path(name).expanduser() for name in expand_braces(pattern)]
     problems = [f"{shard} {problem}" for shard in shards if (problem := file_problem(shard)) is not None]
     if problems:
         raise SourceError(
-            f"The source webdataset: {first_few(problems, 5)}. Expected tar shards: a folder of .tar files, or a "
-            "pattern such as webdataset:'train-{000..127}.tar'. Download the missing shards, or change the range."
+            f"The source webdataset:{pattern} cannot be used: {first_few(problems, 5)}. Expected tar shards, as a "
+            "folder of .tar files or a pattern such as webdataset:'train-{000..127}.tar'. Download the missing shards, "
+            "or change the range."
         )
     if twice := [shard for shard, after in zip(sorted(shards), sorted(shards)[1:], strict=False) if shard == after]:
-        raise SourceError(f"The source webdataset: {pattern} names {twice[0]} twice. Name every shard once.")
+        raise SourceError(f"The source webdataset:{pattern} names {twice[0]} twice. Name every shard once.")
     return [shard.resolve() for shard in shards]
 
 
@@ -111,7 +112,7 @@ def parquet_shards(path: Path, split: str | None) -> list[tuple[str | None, list
     if not path.is_dir():
         groups: dict[str | None, list[Path]] = {_split_of(path): [path]}
     else:
-        groups = _grouped(path)
+        groups = _group_by_split(path)
     known = [name for name in ("test", "val", "train") if name in groups]
     if split is None and len(groups) == 1:
         chosen = list(groups)
@@ -124,8 +125,8 @@ def parquet_shards(path: Path, split: str | None) -> list[tuple[str | None, list
         chosen = [split]
     else:
         raise SourceError(
-            f"The source parquet: {path} has the splits {', '.join(sorted(map(str, groups)))}. Choose one with --split "
-            "(test, val, train or all), or give one file."
+            f"The source parquet:{path} has the splits {', '.join(sorted(map(str, groups)))}. Choose one with --split "
+            "(test, val, train or all), or specify one file."
         )
     for name in chosen:
         if path.is_dir():
@@ -133,7 +134,7 @@ def parquet_shards(path: Path, split: str | None) -> list[tuple[str | None, list
     return [(name if name in SPLITS.values() else None, groups[name]) for name in chosen]
 
 
-def _grouped(path: Path) -> dict[str | None, list[Path]]:
+def _group_by_split(path: Path) -> dict[str | None, list[Path]]:
     """Return a mapping from splits to the sorted files of a folder.
 
     The key of an unknown split is the beginning of the file names, or None.
@@ -141,8 +142,8 @@ def _grouped(path: Path) -> dict[str | None, list[Path]]:
     files = _parquet_files(path) or _parquet_files(path / "data")
     if not files:
         inside = sorted({str(file.parent.relative_to(path)) for file in path.glob("*/*.parquet")})
-        where = f" These folders in it do: {first_few(inside)}. Give one of them." if inside else ""
-        raise SourceError(f"The source parquet: {path} contains no .parquet file.{where}")
+        where = f" These folders in it do: {first_few(inside)}. Specify one of them." if inside else ""
+        raise SourceError(f"The source parquet:{path} contains no .parquet file.{where}")
     groups: Mapping[str | None, list[Path]] = defaultdict(list)
     for file in files:
         groups[_split_of(file)].append(file)
@@ -165,7 +166,7 @@ def _refuse_missing(files: Sequence[Path], path: Path) -> None:
     """Raise `SourceError` if file names such as ``test-00000-of-00002`` show that files are missing."""
     if missing := list(_missing(files)):
         raise SourceError(
-            f"The source parquet: {path} has only a part of the files: {first_few(missing)} is missing. Download it."
+            f"The source parquet:{path} has only a part of the files: {first_few(missing)} is missing. Download it."
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...corruptions.add_ons import install_hint, installed, installed_function
+from ...corruptions.add_ons import find_add_ons, install_hint, installed_function
 from ...errors import SourceError, suggest
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.fields import Labelled
@@ -103,7 +103,7 @@ class Source:
     grouping: str | None = None
     """The kind of groups: ``csv``, or a word such as ``style``. None if there are no groups."""
     other_files: Mapping[str, Path] = field(default_factory=dict)
-    """Files that are copied into the dataset unchanged, by their paths in the dataset."""
+    """A mapping from paths in the dataset to files that are copied to these paths unchanged."""
     uncopied_files: tuple[str, ...] = ()
     """Files that are not copied, because the dataset needs their names."""
     pattern: str | None = None
@@ -158,28 +158,28 @@ SCHEMES: Mapping[str, Scheme] = {
     "sample": Scheme(
         "sample:open",
         (),
-        "eight public photographs of scikit-image, each with its own class",
+        "eight public photographs from scikit-image, each with its own class",
         False,
     ),
     "folder": Scheme(
         "folder:open",
         ("labels", "groups"),
-        "folder:PATH, an image folder or a tar of one: one folder per class, or any folder with --labels CSV",
+        "folder:PATH, a folder with one sub-folder per class, a tar of such a folder, or any images with --labels CSV",
     ),
     "imagenet": Scheme(
         "imagenet:open",
         ("labels", "groups"),
-        "imagenet:PATH, ILSVRC2012's validation images: the tar or the JPEGs with the devkit, or wnid folders",
+        "imagenet:PATH, the ILSVRC2012 validation images: in wnid folders, or as a tar or JPEG files with the devkit",
     ),
     "cifar10": Scheme(
         "published:open_cifar10",
         ("split",),
-        "cifar10:PATH, CIFAR-10: python or binary version, the tar.gz or its folder",
+        "cifar10:PATH, CIFAR-10 in the python or binary version, as the tar.gz or its folder",
     ),
     "cifar100": Scheme(
         "published:open_cifar100",
         ("labels", "split"),
-        "cifar100:PATH, CIFAR-100: python or binary version; --labels coarse for the twenty superclasses",
+        "cifar100:PATH, CIFAR-100 in the python or binary version; --labels coarse selects the twenty superclasses",
     ),
     "icons50": Scheme(
         "published:open_icons50",
@@ -189,7 +189,7 @@ SCHEMES: Mapping[str, Scheme] = {
     "tree": Scheme(
         "folder:open_tree",
         ("images",),
-        "tree:PATH, any tree of JPEGs and PNGs (--images PATTERN): no labels; names and all other files are kept",
+        "tree:PATH, any folders with JPEG and PNG files (--images PATTERN), without labels; all other files are copied",
     ),
     "mnist": Scheme(
         "published:open_mnist",
@@ -208,12 +208,12 @@ SCHEMES: Mapping[str, Scheme] = {
     "parquet": Scheme(
         "parquet:open",
         ("labels", "images", "split"),
-        "parquet:PATH, a Parquet file of Hugging Face or a folder of them (--images COLUMN --labels COLUMN)",
+        "parquet:PATH, a Parquet file from Hugging Face, or a folder of such files (--images COLUMN --labels COLUMN)",
     ),
     "webdataset": Scheme(
         "webdataset:open",
         ("labels", "images"),
-        "webdataset:PATTERN, tar shards ({000..127} or a folder): images with .cls or .json (--labels KEY)",
+        "webdataset:PATTERN, tar shards ({000..127} or a folder) that contain images with .cls or .json (--labels KEY)",
         False,
     ),
     "tiny-imagenet": Scheme(
@@ -232,7 +232,7 @@ def schemes() -> dict[str, Scheme]:
     """
     added = {
         name: Scheme(entry.value, ("split",), f"{name}:PATH, from the package {entry.dist.name if entry.dist else '?'}")
-        for name, entry in installed("sources").items()
+        for name, entry in find_add_ons("sources").items()
     }
     return added | dict(SCHEMES)
 
@@ -251,7 +251,7 @@ def named_source(source: str | os.PathLike[str] | Source) -> str | Source:
     if isinstance(source, os.PathLike):
         source = os.fspath(source)
     if not isinstance(source, str) and not hasattr(source, "samples"):
-        raise SourceError(f"source is of type {type(source).__name__}; expected a text such as 'folder:PATH'.")
+        raise SourceError(f"source is of type {type(source).__name__}; expected a string such as 'folder:PATH'.")
     return source
 
 
@@ -284,7 +284,7 @@ def open_source(text: str, **options: Any) -> Source:
     if (not rest) != (name == "sample"):
         raise SourceError(f"The source {name} {'takes no path' if rest else 'needs a path'}. Expected {scheme.help}.")
     if rest.lower().endswith(".zip") and not scheme.reads_zip:
-        raise SourceError(f"{rest} is a zip archive. Unzip it, and give the folder: {name}:{rest[:-4]}.")
+        raise SourceError(f"{rest} is a zip archive. Unzip it, and specify the folder: {name}:{rest[:-4]}.")
     given = {option: local_copies(str(value)) for option, value in options.items() if value is not None}
     if foreign := [f"--{option}" for option in given if option not in scheme.options]:
         raise SourceError(f"The source {name} has no option {' and no '.join(foreign)}. Leave it out.")
@@ -292,7 +292,7 @@ def open_source(text: str, **options: Any) -> Source:
     if scheme.one_path:
         path = path.expanduser().resolve()
         if not path.exists():
-            raise SourceError(f"The source {name}: {path} does not exist. Expected {scheme.help}.")
+            raise SourceError(f"The source {name}:{path} does not exist. Expected {scheme.help}.")
     if (opened := installed_function("sources", name)) is None or name in SCHEMES:
         module, _, function = scheme.function.partition(":")
         opened = getattr(importlib.import_module(f".{module}", __package__), function)

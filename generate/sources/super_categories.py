@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from ...canonical import canonical_sha256
 from ...error_lines import error_lines
-from ...errors import RecipeError, SourceError, listed, suggest
+from ...errors import RecipeError, SourceError, format_list, suggest
 from ...files import parse_toml, read_text, reason
 from ...manifests.records.models import ClassRecord
 
@@ -62,7 +62,7 @@ class SuperCategories(BaseModel):
         if absent:
             raise SourceError(
                 f"--per-super-category names {len(absent)} classes that the source does not "
-                f"have:\n{listed(absent, 10)}\n"
+                f"have:\n{format_list(absent, 10)}\n"
                 "Expected its class folders (of ImageNet the wnids) or class names."
             )
         return {known[name]: category for name, category in self.category_of.items()}
@@ -97,5 +97,5 @@ def read_super_categories(given: str | Path) -> SuperCategories:
     except RecipeError as e:
         raise SourceError(str(e)) from None
     except ValidationError as e:
-        lines = listed(error_lines(e))
-        raise SourceError(f"{where} has mistakes:\n{lines}") from None
+        lines = format_list(error_lines(e))
+        raise SourceError(f"{where} contains errors:\n{lines}") from None

@@ -51,7 +51,7 @@ def reading_errors(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
+def _open_file(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
     """Open a file, and expand it if it is gzipped. Yield the open file, and whether it is gzipped."""
     with reading_errors(path), open_regular(path) as file:
         zipped = file.peek(2).startswith(GZIP)
@@ -61,11 +61,13 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
 def read_expanded(path: Path) -> bytearray:
     """Return the content of a file, expanded if it is gzipped."""
     data = bytearray()
-    with _opened(path) as (file, _):
+    with _open_file(path) as (file, _):
         while len(data) <= MAX_EXPANDED_BYTES and (piece := file.read(READ_BYTES)):
             data += piece
     if len(data) > MAX_EXPANDED_BYTES:
-        raise SourceError(f"{path} has more than {MAX_EXPANDED_BYTES:,} bytes, so it is not the expected file.")
+        raise SourceError(
+            f"{path} has more than {MAX_EXPANDED_BYTES:,} bytes, so it is not the expected file. Download it again."
+        )
     return data
 
 
@@ -89,7 +91,7 @@ class TarListing(NamedTuple):
     """The members of a tar. Names have no ``.`` and no empty components."""
 
     files: dict[str, MemberLocation]
-    """The offset and the size of each file, by its path in the tar."""
+    """A mapping from the path of each file in the tar to its offset and size."""
     notes: list[Note]
     """Members that are not read: names that lead out of the archive, links, devices."""
     folders: set[str]
@@ -176,7 +178,7 @@ def _members(path: Path, zipped: bool = True) -> Iterator[tuple[tarfile.TarInfo,
     """
     if not looks_like_tar(path):
         raise SourceError(f"{path} is not a tar archive. Expected a .tar or .tar.gz as it was downloaded.")
-    with _opened(path) as (archive, is_zipped):
+    with _open_file(path) as (archive, is_zipped):
         if is_zipped and not zipped:
             raise SourceError(
                 f"{path} is gzipped, but images are read without unpacking the archive, which needs an uncompressed "
@@ -188,7 +190,9 @@ def _members(path: Path, zipped: bool = True) -> Iterator[tuple[tarfile.TarInfo,
             if start is None:
                 break
             if is_zipped and number >= MAX_CONCATENATED:
-                raise SourceError(f"{path} has more than {MAX_CONCATENATED} archives. Unpack it, and give its folder.")
+                raise SourceError(
+                    f"{path} has more than {MAX_CONCATENATED} archives. Unpack it, and specify its folder."
+                )
             archive.seek(start)
             for member in tar_members(archive):
                 if member.offset_data + member.size > limit:

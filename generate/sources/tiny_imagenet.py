@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from ...errors import SourceError, listed
+from ...errors import SourceError, format_list
 from ...files import MAX_TEXT_BYTES, read_text, reason
 from .decoding import BadSample
 from .image_listing import ImageListing, is_ignored, list_images
@@ -54,7 +54,7 @@ def open(path: Path, *, split: str = "val") -> Source:
     """
     if split not in ("val", "train"):
         raise SourceError(
-            f"--split is {split!r}, and the source tiny-imagenet has labels for val (the default) and train only."
+            f"--split is {split!r}, but the source tiny-imagenet only has labels for val (the default) and train."
         )
     archive = None if path.is_dir() else list_zip(path)
     root = _root(path, archive)
@@ -84,7 +84,7 @@ def _root(path: Path, archive: ZipListing | None) -> str:
         if (path / root / WNIDS).is_file() if archive is None else f"{root}{WNIDS}" in archive.files:
             return root
     raise SourceError(
-        f"The source tiny-imagenet: {path} has no {WNIDS}. Expected {FOLDER}.zip as it was downloaded, or the folder "
+        f"The source tiny-imagenet:{path} has no {WNIDS}. Expected {FOLDER}.zip as it was downloaded, or the folder "
         f"{FOLDER} that is in it."
     )
 
@@ -93,7 +93,7 @@ def _list_split(path: Path, archive: ZipListing | None, folder: str) -> ImageLis
     """List the images in the folder of a split. Their paths are relative to this folder."""
     if archive is None:
         if not (path / folder).is_dir():
-            raise SourceError(f"The source tiny-imagenet: {path / folder} does not exist. Unpack the zip again.")
+            raise SourceError(f"The source tiny-imagenet:{path / folder} does not exist. Unpack the zip again.")
         return list_images(path / folder)
     listing = ImageListing(path)
     for name, location in sorted(archive.files.items()):
@@ -126,16 +126,17 @@ def _wnids(text: str, path: Path) -> list[str]:
     problems += [f"{wnid} is given {times} times" for wnid, times in Counter(wnids).items() if times > 1]
     if problems or not wnids:
         raise SourceError(
-            f"{path}: {WNIDS} does not list the classes:\n{listed(problems or ['it is empty'], 10)}\n"
+            f"{path}: {WNIDS} does not list the classes:\n{format_list(problems or ['it is empty'], 10)}\n"
             "Download the dataset again."
         )
     return sorted(wnids)
 
 
 def _validation_labels(listing: ImageListing, text: str, wnids: list[str]) -> Mapping[str, str]:
-    """Return the wnid of each image in val/images, by its path.
+    """Return a mapping from the path of each image in val/images to its wnid.
 
-    Add notes to the listing about images without a line, and about lines without an image.
+    Add notes to the listing about images that the annotation file does not list, and about lines of this file whose
+    image is missing.
     """
     known, wnid_of, problems = set(wnids), dict[str, str](), list[str]()
     for number, line in enumerate(text.splitlines(), 1):
@@ -151,7 +152,7 @@ def _validation_labels(listing: ImageListing, text: str, wnids: list[str]) -> Ma
             wnid_of[f"images/{name}"] = wnid
     if problems:
         raise SourceError(
-            f"{listing.path}: {ANNOTATIONS} has mistakes:\n{listed(problems, 10)}\nDownload the dataset again."
+            f"{listing.path}: {ANNOTATIONS} contains errors:\n{format_list(problems, 10)}\nDownload the dataset again."
         )
     images = set(listing.images)
     listing.notes += [(image, NO_LINE) for image in listing.images if image not in wnid_of]
@@ -160,7 +161,7 @@ def _validation_labels(listing: ImageListing, text: str, wnids: list[str]) -> Ma
 
 
 def _training_labels(listing: ImageListing, wnids: list[str]) -> Mapping[str, str]:
-    """Return the wnid of each image in train/<wnid>/images, by its path. Add notes about other images."""
+    """Return a mapping from the path of each image in train/<wnid>/images to its wnid. Add notes about other images."""
     wnid_of = {f"{wnid}/images": wnid for wnid in wnids}
     folders = {image: image.rpartition("/")[0] for image in listing.images}
     listing.notes += [(image, NO_CLASS) for image, folder in folders.items() if folder not in wnid_of]

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import cv2
 
 from ...corruptions.cache import kernel_folder, sources_digest
-from ...errors import BuildError, CorruptsetError, MachineError, install_extra, listed
-from ...manifests.disk.lock import Busy, locked
+from ...errors import BuildError, CorruptsetError, MachineError, format_list, install_extra
+from ...manifests.disk.lock import Busy, hold_lock
 from ...manifests.paths import lock_file
 from ...workers import complete
 from ..plan.parts import Part
@@ -58,7 +58,7 @@ _fit: set[str] = set()
 
 
 @contextmanager
-def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
+def connect(scheduler: str | Client | None) -> Iterator[Client | None]:
     """Yield a client of the scheduler, or None if no scheduler is given.
 
     Raises
@@ -91,7 +91,7 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
     except Exception as e:  # e.g. a TypeError for tls:// without certificates or ucx:// without its library
         raise BuildError(
             f"No Dask scheduler answers at {scheduler}: {e}. Start one with `dask scheduler`, and its workers with "
-            f"{_START}; give the address that the scheduler prints. Nothing was written."
+            f"{_START}. Pass the address that the scheduler prints. Nothing was written."
         ) from None
     # If the connection is lost, Dask would log a traceback, although corruptset's own error explains the problem.
     with silence_logging_cmgr(logging.CRITICAL), client:
@@ -183,8 +183,8 @@ def _refuse_unfit(client: Client, file: Path | None) -> None:
             unfit.append(f"{called}: {'; '.join(reasons)}")
     if unfit:
         raise BuildError(
-            f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n{listed(unfit)}\n"
-            "Repair or stop them, and run the same command again. No part was made."
+            f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n{format_list(unfit)}\n"
+            "Fix or stop them, and run the same command again. No parts were built."
         )
 
 
@@ -196,8 +196,9 @@ def _raise_failure(part: Part, future: Future[Any]) -> None:
         future.result()
     except (MemoryError, KilledWorker) as e:
         raise MachineError(
-            f"Workers did not survive the part {part.description}, often because of too little memory: {e}\n"
-            f"Check those samples, or give the workers more memory. {_RESUME}"
+            f"Workers failed while they were building the part {part.description}: {e}\n"
+            "The usual cause is too little memory. Give the workers more memory, or check the samples of this part. "
+            f"{_RESUME}"
         ) from None
     except (ImportError, AttributeError) as e:
         raise BuildError(
@@ -235,7 +236,7 @@ def problems(expected: Mapping[str, str], file: str | None) -> list[str]:
         ]
     reasons = []
     try:
-        with locked(lock_file(folder), ""):
+        with hold_lock(lock_file(folder), ""):
             reasons.append(f"locks on files in {folder} do not reach it: mount that file system with locks")
     except Busy:
         pass
@@ -272,7 +273,7 @@ def make(expected: Mapping[str, str], file: str, chunk: int, first: int, stop: i
                     f"{worker} waited {COMPILE_S:.0f} s for another one on {host} that compiles kernels. "
                     f"Stop that one. {_RESUME}"
                 )
-                with locked(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
+                with hold_lock(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
                     job = job_of(Path(file))
                     warm_up(job.sets.values(), job.maker)
                 cv2.setNumThreads(1)  # each worker has one core

@@ -64,7 +64,7 @@ def make_parts(
     file = directory / WORK_FOLDER / LEASES.replace("*", job.token)
     counter = file.with_name(f".made-{job.token}.part")
     try:
-        with explained(job.directory):
+        with explain_errors(job.directory):
             if client is None and (workers.limit <= 1 or len(parts) <= 1):
                 images = 0
 
@@ -98,7 +98,7 @@ def make_parts(
 
 
 @contextmanager
-def explained(directory: Path) -> Iterator[None]:
+def explain_errors(directory: Path) -> Iterator[None]:
     """Turn system errors in the ``with`` block into errors that tell the user what to do."""
     try:
         yield
@@ -133,5 +133,5 @@ def tasks_of(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
 
 def _work(directory: Path, file: Path, counter: Path, parts: list[Part]) -> list[FinishedPart]:
     """Make parts of a job in a worker process. For each finished image, one byte is appended to the file `counter`."""
-    with explained(directory), open(counter, "ab", buffering=0) as images:
+    with explain_errors(directory), open(counter, "ab", buffering=0) as images:
         return [process(job_of(file), part, lambda more: images.write(bytes(more))) for part in parts]

@@ -70,12 +70,12 @@ def warm_up(
             partial(_prepare, maker),
             remaining,
             lambda *_: on_progress(next(ready), len(remaining)),
-            describe=_described,
+            describe=_describe,
         )
         workers.close()  # because compilers never return their memory to the system
 
 
-def _described(tasks: Sequence[Task]) -> str:
+def _describe(tasks: Sequence[Task]) -> str:
     return f"the kernels of {next((stage.corruption for _, stage in tasks if stage is not None), 'the metrics')}"
 
 

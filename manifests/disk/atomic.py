@@ -20,7 +20,7 @@ _BUFFER = 1 << 19
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.part")
 
 
-def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
+def path_inside(root: Path, path: str, known: set[str] | None = None) -> Path:
     """Return the location of a file in a dataset.
 
     Parameters
@@ -45,7 +45,7 @@ def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
             if os.path.commonpath([os.path.realpath(root / path), top]) != top:
                 raise VerificationError(
                     f"{root / step} is a symbolic link that leads out of the dataset, so it is not followed. Replace "
-                    "the link by the file."
+                    "the link with the file."
                 )
     if known is not None:
         known.add(folder)
@@ -61,7 +61,7 @@ def make_folder(root: Path, path: str) -> Path:
         A symbolic link leads out of `root`. An untrusted folder could otherwise choose where files are written.
     """
     try:
-        folder = inside(root, path) if path not in ("", ".") else root
+        folder = path_inside(root, path) if path not in ("", ".") else root
     except VerificationError:
         raise BuildError(
             f"{root / path} is, or is below, a symbolic link that leads out of {root}, so nothing was written. Remove "

@@ -100,7 +100,7 @@ def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listi
             listing.empty.append(folder)
         for path, info in found:
             if stat.S_ISLNK(info.st_mode):
-                listing.block(path, "symlink", "a symbolic link, which is not followed; replace it by the file")
+                listing.block(path, "symlink", "a symbolic link, which is not followed; replace it with the file")
             elif stat.S_ISREG(info.st_mode):
                 listing.files[path] = info.st_size
             elif not stat.S_ISDIR(info.st_mode):

@@ -23,7 +23,7 @@ class Busy(BuildError):
 
 
 @contextmanager
-def locked(
+def hold_lock(
     path: Path,
     busy: str,
     *,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...digests import digits
-from ...errors import MachineError, ParameterError, ReleaseError, StoreError, install_extra, quoted
+from ...errors import MachineError, ParameterError, ReleaseError, StoreError, install_extra, quote
 from ...files import NUL
 from .atomic import write_large
 
@@ -62,7 +62,7 @@ def url_of(text: str | os.PathLike[str]) -> str | None:
     ('s3://bucket/sets', 'gs://bucket/sets', None)
     """
     if not isinstance(text, str | os.PathLike):
-        raise ParameterError(f"The path is {quoted(text)}, but a string or a path is expected.")
+        raise ParameterError(f"The path is {quote(text)}, but a string or a path is expected.")
     if "\0" in os.fspath(text):
         raise ParameterError(f"The path {os.fspath(text)!r} cannot be used: {NUL}.")
     match = _URL.fullmatch(os.fspath(text))
@@ -110,12 +110,12 @@ def data_folder(directory: str | os.PathLike[str]) -> Path:
     return local_folder(directory, "datasets are read from")
 
 
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """Return text with asterisks in place of passwords, queries in URLs and secrets from the environment.
 
     Examples
     --------
-    >>> redacted('no answer from "https://me:word@host/key?X-Amz-Signature=0f"')
+    >>> redact('no answer from "https://me:word@host/key?X-Amz-Signature=0f"')
     'no answer from "https://***@host/key?***"'
     """
     text = re.sub(r"//[^/@\s]+@", "//***@", text)
@@ -199,8 +199,8 @@ class Store:
     def put(self, path: str, data: bytes | Path, sha256: str, sent: Callable[[int], None]) -> None:
         """Upload an object atomically, in several parts if it is large.
 
-        On S3 its sha256 is stored in its metadata. `sent` is called with the number of bytes of a local file that were
-        sent so far.
+        On S3 its sha256 is stored in its metadata. `sent` is called with the number of bytes of a local file that have
+        been sent so far.
         """
         options: dict[str, Any] = {"Metadata": {"sha256": digits(sha256)}} if self._s3 else {}
 
@@ -225,7 +225,7 @@ class Store:
                 if not _may_pass(e):
                     raise
                 if attempt + 1 == MAX_ATTEMPTS:
-                    reason = redacted(f"{type(e).__name__}: {e}")
+                    reason = redact(f"{type(e).__name__}: {e}")
                     raise MachineError(
                         f"{self.name}: {doing} {path or 'it'} failed {MAX_ATTEMPTS} times in a row ({reason}). "
                         "Completed transfers are kept. To resume, run the same command again when the store answers."
@@ -266,7 +266,7 @@ def _may_pass(error: Exception) -> bool:
 def _refuse_lasting(error: Exception, where: str, doing: str) -> None:
     """Raise `StoreError` for an error that would occur again in another attempt."""
     code = getattr(error.__cause__, "response", {}).get("Error", {}).get("Code")
-    why, kind = redacted(str(error)) or type(error).__name__, type(error).__name__
+    why, kind = redact(str(error)) or type(error).__name__, type(error).__name__
     missing = isinstance(error, FileNotFoundError)
     if code == "NoSuchBucket" or (missing and "bucket does not exist" in str(error).lower()):
         why = "the bucket does not exist, so nothing was written. Create it, or choose another one"

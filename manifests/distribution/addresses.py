@@ -26,7 +26,7 @@ _TEMPORARY_STATUS = (408, 416, 425, 429, 500, 502, 503, 504)
 
 
 class Unreachable(MachineError):
-    """A server does not answer or fails. Another attempt may succeed after `wait` seconds."""
+    """A server fails or does not answer. Another attempt may succeed after `wait` seconds."""
 
     def __init__(self, message: str, *, wait: float = 0.0) -> None:
         super().__init__(message)
@@ -117,7 +117,7 @@ class HttpRemote:
         request = Request(url, headers={**headers, "Range": f"bytes={start}-"} if start else headers)
         if self._authorization is not None:
             request.add_unredirected_header("Authorization", self._authorization)
-        with _named(where):
+        with _name_errors(where):
             response = self._opener.open(request, timeout=SILENCE_S)
         with response:
             span = re.fullmatch(
@@ -136,13 +136,13 @@ def _number(response: Any, header: str) -> int | None:
 
 
 def _chunks(response: Any, where: str) -> Iterator[bytes]:
-    with _named(where):
+    with _name_errors(where):
         while chunk := response.read(CHUNK):
             yield chunk
 
 
 @contextmanager
-def _named(where: str) -> Iterator[None]:
+def _name_errors(where: str) -> Iterator[None]:
     """Convert errors of the standard library into `Unreachable` or `ReleaseError`, whose messages name the address."""
     try:
         yield

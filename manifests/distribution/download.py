@@ -93,7 +93,7 @@ def download(
         sha256 = sha256_pieces(iter(partial(out.read, CHUNK), b""))
         if file.sha256 in (None, sha256):
             break
-        _empty(out, counted)
+        _truncate(out, counted)
         if restarted or not resumed:
             raise WrongBytes(
                 f"{remote.name}/{file.path} has {sha256}, but {file.sha256} is recorded. Its bytes were not kept."
@@ -107,10 +107,10 @@ def _receive(
     """Append the bytes of one response to the file, and return the offset at which they begin."""
     where, most = f"{remote.name}/{file.path}", INDEX_CAP if file.bytes is None else file.bytes
     if file.bytes is None:
-        _empty(out, counted)
+        _truncate(out, counted)
     with remote.open(file.path, out.tell()) as reply:
         if reply.start != out.tell():  # the server does not support ranges
-            _empty(out, counted)
+            _truncate(out, counted)
         if reply.start != out.tell():
             raise Unreachable(f"{where}: the server sent a different part than requested")
         has = reply.total if None not in (reply.total, file.bytes) and reply.total != file.bytes else None
@@ -122,14 +122,14 @@ def _receive(
             if out.tell() > most:
                 break
     if has is not None or out.tell() > most:
-        _empty(out, counted)
+        _truncate(out, counted)
         raise WrongBytes(f"{where} has {has or 'more'} bytes, but {most} are recorded. Its bytes were not kept.")
     if out.tell() < (expected := file.bytes or reply.total or 0):
         raise Unreachable(f"{where}: the connection was closed after {out.tell()} of {expected} bytes")
     return reply.start
 
 
-def _empty(out: IO[bytes], counted: ByteCallback) -> None:
+def _truncate(out: IO[bytes], counted: ByteCallback) -> None:
     counted(-out.tell())
     out.seek(0)
     out.truncate()

@@ -16,7 +16,7 @@ from ...errors import BuildError, ReleaseError, VerificationError, first_few
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import make_folder, write_atomic
-from ..disk.lock import locked
+from ..disk.lock import hold_lock
 from ..disk.remote import local_folder
 from ..disk.space import check_space
 from ..manifest_file import load_manifest
@@ -181,7 +181,7 @@ class _Release:
         unpacked, so space is needed for both these archives and their content.
         """
         busy = f"Another `corruptset fetch` is running in {self.work}. Wait until it ends, or choose "
-        with locked(lock_file(self.work), f"{busy}another --out.", remove=True):
+        with hold_lock(lock_file(self.work), f"{busy}another --out.", remove=True):
             parts = make_folder(make_folder(self.out, self.work.name), "parts")
             places = [(f, parts / f.name) for f in files]
             for _, path in places:

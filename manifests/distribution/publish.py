@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...arguments import check_choice
-from ...errors import ReleaseError, VerificationError, listed
+from ...errors import ReleaseError, VerificationError, format_list
 from ...progress import progress_function, shows_progress
 from ...quantities import size
 from ..records.digests import sha256_file
@@ -171,8 +171,8 @@ def publish(
     differing = [path for path, state in existing.items() if state == "differs"]
     if differing and not replace:
         raise ReleaseError(
-            f"{target} contains different files with these names, so nothing was sent:\n{listed(differing)}\nChoose "
-            "another destination, or overwrite the files with --replace (replace=True)."
+            f"{target} contains different files with these names, so nothing was sent:\n{format_list(differing)}\n"
+            "Choose another destination, or overwrite the files with --replace (replace=True)."
         )
     if go:
         _check_archives(release.path, files, shown)
@@ -193,5 +193,6 @@ def _check_archives(release: Path, files: Sequence[PublishedFile], progress: Pro
         done += file.bytes
     if problems:
         raise VerificationError(
-            f"{release} was damaged after packing, so nothing was sent:\n{listed(problems)}\nPack the dataset again."
+            f"{release} was damaged after packing, so nothing was sent:\n{format_list(problems)}\n"
+            "Pack the dataset again."
         )

@@ -13,7 +13,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ...errors import IncompleteBuild, ReleaseError, VerificationError, first_few, listed
+from ...errors import IncompleteBuild, ReleaseError, VerificationError, first_few, format_list
 from ...files import read_regular
 from ..checksums import is_file_as, parse_sha256sums, sums_bytes
 from ..paths import MANIFEST, PAGE, README, SAMPLES, SHA256SUMS, WORK_FOLDER
@@ -128,7 +128,7 @@ def open_release_folder(directory: Path | str) -> ReleaseFolder:
         )
     changed += [a for a in index.archives if sizes.get(a.path) != a.bytes]
     if changed:
-        lines = listed([f"{f.path} is missing, or does not have the recorded {f.bytes} bytes" for f in changed])
+        lines = format_list([f"{f.path} is missing, or does not have the recorded {f.bytes} bytes" for f in changed])
         raise VerificationError(
             f"{root} was changed after packing and does not match its {INDEX}:\n{lines}\nPack the dataset again, to "
             "another --out."
@@ -201,7 +201,7 @@ def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
-def _filled(template: str, release: ReleaseFolder, **words: Any) -> str:
+def _fill_template(template: str, release: ReleaseFolder, **words: Any) -> str:
     text = resources(__package__).joinpath(template).read_text("utf-8")
     return render_card(text, m=release.manifest, title=title(release.manifest), **words)
 
@@ -209,7 +209,7 @@ def _filled(template: str, release: ReleaseFolder, **words: Any) -> str:
 def _hub_texts(release: ReleaseFolder, license: str | None, parquet: Sequence[PublishedFile]) -> dict[str, bytes]:
     """Return README.md with the metadata of the Hub, and the table of samples as JSON lines."""
     images, card = sum(s.count for s in release.manifest.sets), release.texts[README].decode()
-    readme = _filled(
+    readme = _fill_template(
         "hub.jinja",
         release,
         license=(license or "other").lower(),
@@ -226,9 +226,9 @@ def _hub_texts(release: ReleaseFolder, license: str | None, parquet: Sequence[Pu
 
 
 def _without_folders(release: ReleaseFolder, texts: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the texts for a Zenodo record, which has no folders.
+    """Return the text files for a Zenodo record, which has no folders.
 
-    The BagIt files are omitted, and texts refer to archives by name only.
+    The BagIt files are omitted, and the remaining files refer to archives by name only.
     """
     texts = {path: data for path, data in texts.items() if not re.match("bag|(tag)?manifest-", path)}
     card = texts[README].replace(b"The folder is a BagIt bag; ", b"")

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...files import open_regular
-from ..disk.atomic import inside
+from ..disk.atomic import path_inside
 from .arrays import NotAShard
 
 SHARD_SCHEMA = 2
@@ -182,7 +182,7 @@ class ShardCache:
             _open = _OpenShards()
         with _open.lock:
             key = self._number, path
-            shard = _open.shards.pop(key, None) or Shard(inside(self._directory, path))
+            shard = _open.shards.pop(key, None) or Shard(path_inside(self._directory, path))
             _open.shards[key] = shard
             while len(_open.shards) > MAX_OPEN_SHARDS:
                 _open.shards.popitem(last=False)[1].close()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...errors import VerificationError
 from ...files import read_regular
 from ...pixels import pixel_digest
-from ..disk.atomic import inside
+from ..disk.atomic import path_inside
 from ..disk.jsonl import damage_error, read_error
 from ..images.image_formats import decode, stored_format
 from ..images.shards import ShardCache
@@ -60,7 +60,7 @@ class ImageStore(Protocol):
 
 @contextmanager
 def naming_damaged_file(path: Path) -> Iterator[None]:
-    """Convert errors that occur while a damaged file is read into one error that names the file."""
+    """While a damaged file is being read, replace any error with a single error that names the file."""
     try:
         yield
     except FileNotFoundError as e:
@@ -89,7 +89,9 @@ class StoredImages:
 
     @cached_property
     def _table(self) -> ImageRecordTable:
-        return ImageRecordTable(inside(self._directory, set_path(self._record.id)), ImageRecord, [self._record.count])
+        return ImageRecordTable(
+            path_inside(self._directory, set_path(self._record.id)), ImageRecord, [self._record.count]
+        )
 
     @property
     def rows(self) -> RecordColumns:
@@ -149,7 +151,7 @@ class StoredImages:
         return places[0]
 
     def _file(self, place: StoredAt) -> Path:
-        return inside(self._directory, place.path, self._folders)
+        return path_inside(self._directory, place.path, self._folders)
 
     def _read(self, place: StoredAt) -> Pixels:
         path = self._file(place)

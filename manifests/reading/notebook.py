@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from ...files import read_regular
-from ..disk.atomic import inside
+from ..disk.atomic import path_inside
 from ..images.image_formats import decode, to_pil
 from ..paths import CONTACT
 from .image_store import Pixels
@@ -44,7 +44,7 @@ def figure(text: str, image_of: Callable[[], Pixels | None], caption: str = "") 
 
 def contact_sheet(directory: Path) -> Pixels:
     """Return the contact sheet of a dataset."""
-    return decode(read_regular(inside(directory, CONTACT), 64 << 20), "png")
+    return decode(read_regular(path_inside(directory, CONTACT), 64 << 20), "png")
 
 
 def image_strip(images: Sequence[Pixels]) -> Pixels | None:

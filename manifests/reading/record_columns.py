@@ -60,8 +60,8 @@ class RecordColumns(Sequence[ImageRecord]):
             ends.append(len(names))
         self._pixels, self._sha256, self._names = bytes(pixels), bytes(sha256), bytes(names)
         self._folders = list(folders)
-        self._first, self._path_of, self._after_row = _packed(first), _packed(path_of), _packed(after_row)
-        self._sizes, self._folder_of, self._ends = _packed(sizes), _packed(folder_of), _packed(ends)
+        self._first, self._path_of, self._after_row = _pack(first), _pack(path_of), _pack(after_row)
+        self._sizes, self._folder_of, self._ends = _pack(sizes), _pack(folder_of), _pack(ends)
 
     def __len__(self) -> int:
         return len(self._first) - 1
@@ -106,7 +106,7 @@ class RecordColumns(Sequence[ImageRecord]):
         return f"<RecordColumns: {len(self)} images>"
 
 
-def _packed(numbers: array[int]) -> array[int]:
+def _pack(numbers: array[int]) -> array[int]:
     """Return an array of the same numbers with 4 bytes per number if all numbers fit, or else 8 bytes."""
     return array("I" if max(numbers, default=0) < 1 << 32 else "Q", numbers)
 

@@ -48,11 +48,11 @@ def render_card(template: str, **words: Any) -> str:
 
     The template can use the filters ``text``, ``code``, ``line`` and ``json`` (with sorted keys).
     """
-    return _compiled(template).render(words)
+    return _compile(template).render(words)
 
 
 @cache
-def _compiled(template: str) -> Template:
+def _compile(template: str) -> Template:
     """Compile a template. The result is cached, because compiling takes longer than the other work for a card."""
     from jinja2 import Environment
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ...errors import VerificationError, quoted
+from ...errors import VerificationError, quote
 from .fields import (
     MAX_NAME_LENGTH,
     Blake3,
@@ -331,7 +331,7 @@ def check_label(sample: SampleRecord, classes: Sequence[ClassRecord]) -> None:
     """Raise `VerificationError` if the label of a sample is not the index of a class."""
     if sample.label is not None and sample.label >= len(classes):
         raise VerificationError(
-            f"The label of sample {quoted(sample.id)} is {sample.label}, but the dataset has {len(classes)} classes. "
+            f"The label of sample {quote(sample.id)} is {sample.label}, but the dataset has {len(classes)} classes. "
             "Run `corruptset verify` on the dataset."
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
-from ...errors import IncompleteBuild, VerificationError, first_few, listed
+from ...errors import IncompleteBuild, VerificationError, first_few, format_list
 from .foreign_names import unicode_advice, unicode_variants
 
 VerifyLevel = Literal["structure", "sizes", "hashes", "pixels"]
@@ -167,14 +167,15 @@ class VerificationReport:
             raise IncompleteBuild(self.problems[0].detail)
         counts = ", ".join(f"{n} {kind}" for kind, n in self.by_kind().items())
         raise VerificationError(
-            f"{self.directory} does not match its manifest ({counts}):\n{listed([str(p) for p in self.problems])}\n"
+            f"{self.directory} does not match its manifest ({counts}):\n"
+            f"{format_list([str(p) for p in self.problems])}\n"
             "Fetch these files again, or restore them with `corruptset verify --repair`."
         )
 
     def __repr__(self) -> str:
         checked = ", ".join(f"{count:,} {what}" for what, count in self.checked.items() if count) or "nothing"
         state = "ok" if self.ok else f"{len(self.problems):,} problems"
-        problems = f"\n{listed([str(p) for p in self.problems], 3)}" * (not self.ok)
+        problems = f"\n{format_list([str(p) for p in self.problems], 3)}" * (not self.ok)
         return f"<VerificationReport of {self.directory} up to {self.level}: {state}; checked {checked}{problems}>"
 
     def as_json(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ...errors import BuildError, VerificationError, listed
+from ...errors import BuildError, VerificationError, format_list
 from ..disk.jsonl import read_jsonl
 from ..manifest_file import MANIFEST_CAP, parse_manifest
 from ..paths import MANIFEST, PARTIAL, SHA256SUMS, WORK_FOLDER, image_folder, set_of_shard, set_path
@@ -185,7 +185,7 @@ def read_heads(archives: Iterable[Path]) -> tuple[dict[Path, ArchiveRecord], byt
             first, manifest = archive, data
             contents = SetFiles(parse_manifest(data, f"{archive}: {MANIFEST}"))
             if problems := [p.detail for p in manifest_problems(contents.manifest)]:
-                raise VerificationError(f"{archive}: {MANIFEST} contradicts itself:\n{listed(problems)}")
+                raise VerificationError(f"{archive}: {MANIFEST} contradicts itself:\n{format_list(problems)}")
         if data != manifest:
             raise BuildError(
                 f"{archive} and {first} belong to different datasets, because their manifests differ. Unpack them "

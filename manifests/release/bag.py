@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ...errors import VerificationError, first_few, listed
+from ...errors import VerificationError, first_few, format_list
 from ...quantities import size
 from ..checksums import sums_bytes
 from ..paths import SHA256SUMS
@@ -96,7 +96,9 @@ def parse_index(data: bytes, where: str) -> ReleaseIndex:
     """
     index, errors = parse_record(ReleaseIndex, data)
     if index is None:
-        raise VerificationError(f"{where} is not an index of a release:\n{listed(errors)}\nFetch the release again.")
+        raise VerificationError(
+            f"{where} is not an index of a release:\n{format_list(errors)}\nFetch the release again."
+        )
     names = Counter([INDEX, PAYLOAD, *(file.name.casefold() for file in (*index.files, *index.archives))])
     if duplicates := [name for name, times in names.items() if times > 1]:
         raise VerificationError(

@@ -133,14 +133,14 @@ def croissant(
     return json.dumps(document, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
-def _named(kind: str, name: str) -> Json:
+def _named_node(kind: str, name: str) -> Json:
     return {"@type": f"cr:{kind}", "@id": name, "name": name}
 
 
 def _file_object(file: Mapping[str, Any]) -> Json:
     size = {"contentSize": f"{file['bytes']} B"} if "bytes" in file else {}
     return {
-        **_named("FileObject", file["name"]),
+        **_named_node("FileObject", file["name"]),
         "contentUrl": file["url"],
         **size,
         "encodingFormat": file.get("type", "application/x-tar"),
@@ -151,7 +151,7 @@ def _file_object(file: Mapping[str, Any]) -> Json:
 def _file_set(one: StoredSet, encoding: str) -> Json:
     containers = [{"@id": name} for name in one.archives]
     return {
-        **_named("FileSet", f"{one.id}.images"),
+        **_named_node("FileSet", f"{one.id}.images"),
         "containedIn": containers if len(containers) > 1 else containers[0],
         "encodingFormat": f"image/{encoding}",
         "includes": one.includes,
@@ -159,11 +159,11 @@ def _file_set(one: StoredSet, encoding: str) -> Json:
 
 
 def _record_set(name: str, about: str, fields: Sequence[Json]) -> Json:
-    return {**_named("RecordSet", name), "description": about, "field": list(fields)}
+    return {**_named_node("RecordSet", name), "description": about, "field": list(fields)}
 
 
 def _field(owner: str, name: str, **rest: Any) -> Json:
-    return {**_named("Field", f"{owner}/{name}"), "dataType": DATA_TYPES.get(name, "sc:Text"), **rest}
+    return {**_named_node("Field", f"{owner}/{name}"), "dataType": DATA_TYPES.get(name, "sc:Text"), **rest}
 
 
 def _joined_field(owner: str, name: str, source: str, **rest: Any) -> Json:

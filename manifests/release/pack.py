@@ -16,13 +16,13 @@ from ...arguments import check_choice, integer
 from ...canonical import canonical_sha256
 from ...corruptions.registry import family_of
 from ...digests import digest_of, digits
-from ...errors import BuildError, VerificationError, first_few, quoted
+from ...errors import BuildError, VerificationError, first_few, quote
 from ...progress import progress_function, shows_progress
 from ..checksums import SUMS_CAP, is_file_as
 from ..disk.atomic import LargeFile, make_folder, replacing, write_atomic
 from ..disk.jsonl import read_jsonl
 from ..disk.listing import plain_file
-from ..disk.lock import locked
+from ..disk.lock import hold_lock
 from ..disk.remote import data_folder, local_folder
 from ..disk.space import check_space
 from ..manifest_file import load_manifest
@@ -138,7 +138,7 @@ def pack(
     needed -= _finished_bytes(out, names)
     check_space(out, needed, "the pack", "Free some space, or choose another --out.")
     busy = f"Another `corruptset pack` is running in {out}. Wait until it ends, or choose another --out."
-    with locked(lock_file(out), busy, remove=True):
+    with hold_lock(lock_file(out), busy, remove=True):
         # a call that was killed just before it finished may have left a work folder
         if (out / SHA256SUMS).exists():
             shutil.rmtree(make_folder(out, WORK_FOLDER))
@@ -199,7 +199,7 @@ def _small_files(root: Path, manifest: Manifest) -> dict[str, FileRecord]:
             f"{root / MANIFEST} does not match {SHA256SUMS}, so one of the two was changed. {VERIFY_ADVICE}"
         )
     if lacking := [path for path in (SAMPLES, *(set_path(s.id) for s in manifest.sets)) if path not in files]:
-        raise VerificationError(f"{root / MANIFEST} does not list {quoted(first_few(lacking))}. {VERIFY_ADVICE}")
+        raise VerificationError(f"{root / MANIFEST} does not list {quote(first_few(lacking))}. {VERIFY_ADVICE}")
     for sample in read_jsonl(root / SAMPLES, SampleRecord):
         check_label(sample, manifest.classes)
     return files
@@ -249,8 +249,8 @@ def _finished_bytes(out: Path, names: Container[str]) -> int:
     archives = {p.stem: p.stat().st_size for p in out.glob(f"{PAYLOAD}/*.tar")}
     if not all(name in names for name in archives):
         raise BuildError(
-            f"{out} contains an interrupted pack of another dataset, or with other options. Finish it with its own "
-            "command, or choose another --out."
+            f"{out} contains an interrupted pack of another dataset, or one that was started with other options. "
+            "Finish it with the command that started it, or choose another --out."
         )
     return sum(archives.values())
 

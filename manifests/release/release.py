@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...digests import digits
-from ...errors import VerificationError, listed
+from ...errors import VerificationError, format_list
 from ..checksums import SUMS_CAP, hash_problem
 from ..disk.jsonl import read_jsonl
 from ..disk.listing import plain_file, read_small
@@ -77,6 +77,6 @@ def read_release(data: Dataset, sets: Sequence[str]) -> Release:
 def _refuse(data: Dataset, problems: Iterable[Problem]) -> None:
     if lines := [str(p) for p in problems]:
         raise VerificationError(
-            f"{data.name} is damaged, so no images can be computed from it:\n{listed(lines)}\nNothing was written. "
-            "Fetch the release again."
+            f"{data.name} is damaged, so no images can be computed from it:\n{format_list(lines)}\nNothing was "
+            "written. Fetch the release again."
         )

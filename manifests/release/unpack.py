@@ -20,14 +20,14 @@ from pathlib import Path
 
 from ...arguments import as_list
 from ...digests import digest_of
-from ...errors import BuildError, VerificationError, listed
+from ...errors import BuildError, VerificationError, format_list
 from ...files import read_regular
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
-from ..disk.atomic import fsync_folder, inside, make_folder, name_target, write_atomic
+from ..disk.atomic import fsync_folder, make_folder, name_target, path_inside, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
 from ..disk.listing import plain_file
-from ..disk.lock import locked
+from ..disk.lock import hold_lock
 from ..disk.remote import local_folder
 from ..disk.space import check_space
 from ..partial import Partial, Span, load_partial, merge_spans
@@ -120,7 +120,7 @@ def unpack(
     advice = "Free some space, choose another --out, or unpack fewer archives."
     check_space(root, needed, "what is in the archives", advice)
     busy = f"Another `corruptset unpack` is running in {root}. Wait until it ends, or choose another --out."
-    with locked(lock_file(root), busy, remove=True):
+    with hold_lock(lock_file(root), busy, remove=True):
         for stray in root.glob(".*.part"):  # left by a call that was killed
             stray.unlink()
         present = _present(root, manifest, data)
@@ -141,11 +141,11 @@ def unpack(
             if (extra := next(members, None)) is not None:
                 raise BadArchive(archive, "is not listed in the record, which ends before it", extra.name)
             for packed in record.sets:
-                present = _grown(present, packed)
+                present = _add_files(present, packed)
             write_atomic(root / UNPACK_STATE, json_line(present))
         if problems := [p.detail for p in sample_problems(manifest, list(read_jsonl(root / SAMPLES, SampleRecord)))]:
             raise VerificationError(
-                f"{root / SAMPLES} contradicts the manifest:\n{listed(problems)}\nDo not use these archives."
+                f"{root / SAMPLES} contradicts the manifest:\n{format_list(problems)}\nDo not use these archives."
             )
         absent = [s.id for s in manifest.sets if s.id not in present.sets]
         if absent or any(f.path in (CONTACT, PAGE) and not (root / f.path).exists() for f in manifest.files):
@@ -199,7 +199,7 @@ def _present(root: Path, manifest: Manifest, data: bytes) -> Partial:
     return noted or Partial(schema_version=1, digest=manifest.digest, manifest=sha256, sets=sets, pieces={})
 
 
-def _grown(present: Partial, packed: PackedSet) -> Partial:
+def _add_files(present: Partial, packed: PackedSet) -> Partial:
     """Return the updated record after some files of a set were unpacked."""
     sets, pieces = {*present.sets}, dict(present.pieces)
     spans = merge_spans([*pieces.pop(packed.set, []), Span(first=packed.first, count=packed.count)])
@@ -217,7 +217,7 @@ def _write(root: Path, member: Member, file: FileRecord, folders: set[str]) -> b
     """
     folder = file.path.rpartition("/")[0]
     if folder not in folders:
-        inside(root, folder).mkdir(parents=True, exist_ok=True)
+        path_inside(root, folder).mkdir(parents=True, exist_ok=True)
         folders.add(folder)
     target, part = root / file.path, root / WORK_FOLDER / "member.part"
     if is_file_as(target, file.bytes, file.sha256) and not target.is_symlink():

@@ -21,7 +21,7 @@ def _records(path: str, *details: Iterable[str]) -> Iterator[Problem]:
     return (Problem(path, "records", detail) for group in details for detail in group)
 
 
-def _repeated(names: Iterable[str]) -> list[str]:
+def _find_repeated(names: Iterable[str]) -> list[str]:
     return [name for name, times in Counter(names).items() if times > 1]
 
 
@@ -59,14 +59,14 @@ def _names(manifest: Manifest) -> Iterator[str]:
     ids = [s.id for s in manifest.sets]
     if ids != sorted(ids):
         yield "sets are not sorted by id"
-    for name in _repeated(ids + [a for s in manifest.sets for a in s.aliases]):
+    for name in _find_repeated(ids + [a for s in manifest.sets for a in s.aliases]):
         yield f"{name!r} is used more than once as an id or alias"
 
 
 def _classes(manifest: Manifest) -> Iterator[str]:
     if [c.index for c in manifest.classes] != list(range(len(manifest.classes))):
         yield "classes are not numbered 0, 1, 2, ... in order"
-    for folder in _repeated(c.folder.casefold() for c in manifest.classes):
+    for folder in _find_repeated(c.folder.casefold() for c in manifest.classes):
         yield f"two classes have the folder {folder!r}"
     for c in manifest.classes:
         if "/" in c.folder or not is_path(c.folder):
@@ -125,7 +125,7 @@ def _labels(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[str
                 f"sample {s.id!r} has label {s.label} and class {s.class_!r}, but the name of this class in the "
                 f"manifest is {names[s.label]!r}"
             )
-    for id in _repeated(s.id.casefold() for s in samples):
+    for id in _find_repeated(s.id.casefold() for s in samples):
         yield f"two samples have the id {id!r} (ignoring case)"
 
 
@@ -150,7 +150,7 @@ def _paths(samples: Sequence[SampleRecord]) -> Iterator[str]:
         # is therefore checked as a path below a folder.
         if DRIVE_PATTERN.match(path) or not is_path(f"{IMAGES}{path}"):
             yield f"the path {path!r} is not a relative path inside the source"
-    for path in _repeated(image_of.values()):
+    for path in _find_repeated(image_of.values()):
         yield f"two images have the path {path!r}"
 
 

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from ...arguments import as_list
-from ...errors import ScoreError, first_few, listed, suggest
+from ...errors import ScoreError, first_few, format_list, suggest
 from ...files import read_text, reason
 from ..records import SCORES_VERSION, Scores
 from ..score_values import Measured, score_value, without_resamples
@@ -56,13 +56,13 @@ def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> l
     entries, problems = read_entries(given, any_data=any_data)
     own = [e for e in entries if e.scores.digest != PRINTED]
     problems += [
-        f"{e.file} has scores of another dataset ({e.data_set}) than {own[0].file} ({own[0].data_set}). Score both "
-        "models on one dataset, or compare different ones with --any-data"
+        f"{e.file} has scores on {e.data_set}, but {own[0].file} has scores on {own[0].data_set}. Score both models on "
+        "one dataset, or compare scores on different datasets with --any-data"
         for e in own
         if e.scores.digest != own[0].scores.digest and not any_data
     ]
     if problems:
-        raise ScoreError(f"The scores cannot be compared:\n{listed(problems)}")
+        raise ScoreError(f"The scores cannot be compared:\n{format_list(problems)}")
     return entries
 
 
@@ -87,8 +87,8 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
         entries[place] = replace(own, label=f"{own.label} ({'; '.join(more)})") if more else own
         files.setdefault(entries[place].label, []).append(own.file)
     problems += [
-        f"the model {label!r} occurs {len(named)} times ({', '.join(named)}). Give each a name in its "
-        "predictions.json and score it again"
+        f"the model {label!r} occurs {len(named)} times ({', '.join(named)}). Give each a different "
+        "name in its predictions.json, and score it again"
         for label, named in files.items()
         if len(named) > 1
     ]
@@ -127,9 +127,9 @@ def read_printed(path: Path) -> list[Scores]:
         elif problem := _mistake(*values):
             problems.append(f"line {line}: {problem}")
         else:
-            found.append(_printed(row["model"], *values))
+            found.append(_apply_printed_values(row["model"], *values))
     if problems:
-        raise ScoreError(f"{path}:\n{listed(problems)}")
+        raise ScoreError(f"{path}:\n{format_list(problems)}")
     return found
 
 
@@ -141,7 +141,7 @@ def _mistake(cv_percent: float, *accuracies: float) -> str | None:
     return f"{given}: expected a CV of at least 0 and accuracies from 1 to 100, in percent"
 
 
-def _printed(model: str, cv_percent: float, mean: float, clean: float) -> Scores:
+def _apply_printed_values(model: str, cv_percent: float, mean: float, clean: float) -> Scores:
     """Return scores with values from a printed table, given in percent."""
     values = {"clean_accuracy": clean / 100, CV: cv_percent, MEAN_ACCURACY: mean / 100}
     return Scores(

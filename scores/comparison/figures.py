@@ -103,7 +103,7 @@ PROFILES = {
 
 
 def charts(entries: Sequence[Entry], reference: ReferencePoint | None) -> dict[str, list[Chart]]:
-    """Return the charts for which the models have scores, in groups by the name of the plot."""
+    """Return a mapping from plot names to the charts for which the models have scores."""
     all_charts = {"accuracy_and_cv": quadrant_charts(entries, reference)}
     all_charts |= {f"degradation_{measure}": curve_charts(entries, curves) for measure, curves in PROFILES.items()}
     all_charts |= {"error_and_severity": curve_charts(entries, ERRORS), "fragile": fragile_charts(entries)}
@@ -170,13 +170,13 @@ def maude_bars(entries: Sequence[Entry]) -> Figure | None:
         return None
     ends = {n: percent(e.scores.interval("maude")) or () for _, n, e in areas}
     clean = {n: () if (c := e.scores.get("clean_accuracy")) is None else (100 * (1 - c),) for _, n, e in areas}
-    left = 12 + 7 * max(len(short(e.label)) for _, _, e in areas)
+    left = 12 + 7 * max(len(shorten_name(e.label)) for _, _, e in areas)
     factor = 300 / (max(max(area, *clean[n], *ends[n]) for area, n, _ in areas) or 1)
     title = "mean area under the distortion error curves, % (vertical line: clean error)"
     shapes = [Shape("title", ((4, 14),), text=title)]
     for place, (area, n, entry) in enumerate(areas):
         y, marks = 28 + 26 * place, [left + factor * value for value in ends[n]]
-        shapes.append(Shape("name", ((4, y + 13),), text=short(entry.label)))
+        shapes.append(Shape("name", ((4, y + 13),), text=shorten_name(entry.label)))
         shapes.append(rectangle("bar", left, y, left + factor * area, y + 18, n))
         for kind in ("halo", "ink"):
             shapes += [Shape(kind, [(mark, y + 9) for mark in marks])] if marks else []
@@ -231,12 +231,12 @@ def order_matrices(entries: Sequence[Entry]) -> list[Matrix]:
     matrices = []
     for label, by_pair in effects.items():
         stages = sorted({stage for stage, _ in by_pair})
-        rows = [[_shaded(by_pair.get((first, second)), largest) for second in stages] for first in stages]
+        rows = [[_shade(by_pair.get((first, second)), largest) for second in stages] for first in stages]
         matrices.append(Matrix(label, stages, stages, rows, "first"))
     return matrices
 
 
-def _shaded(difference: float | None, largest: float) -> tuple[str, str]:
+def _shade(difference: float | None, largest: float) -> tuple[str, str]:
     """Return the text of an order effect and its shade. Shades range from ``up-3`` to ``down-3``."""
     if difference is None:
         return "", ""
@@ -274,7 +274,7 @@ def _side_by_side(entries: Sequence[Entry], reference: ReferencePoint | None, ch
     wide, high = charts[0].box.width + GAP, charts[0].box.height + HEAD
     crossing = ""
     if charts[0].middle is not None and reference is not None:
-        crossing = f"; the lines cross at the reference point: {short(reference.words)}"
+        crossing = f"; the lines cross at the reference point: {shorten_name(reference.words)}"
     shapes = [Shape("title", ((4, 14),), text=f"{charts[0].y_name}{crossing}")]
     for place, chart in enumerate(charts):
         x, y = place % columns * wide, place // columns * high + 20
@@ -284,7 +284,7 @@ def _side_by_side(entries: Sequence[Entry], reference: ReferencePoint | None, ch
     for place, model in enumerate(shown):
         x, y = columns * wide + 8, 44 + 18 * place
         shapes += [Shape("line", ((x, y), (x + 30, y)), model), Shape("spot", ((x + 15, y),), model)]
-        shapes.append(Shape("name", ((x + 38, y + 4),), text=short(entries[model].label)))
+        shapes.append(Shape("name", ((x + 38, y + 4),), text=shorten_name(entries[model].label)))
     height = max(20 + -(-len(charts) // columns) * high, 60 + 18 * len(shown))
     return Figure(columns * wide + LEGEND_WIDTH, height, shapes)
 
@@ -297,7 +297,7 @@ def _matrices(matrices: Sequence[Matrix]) -> Figure:
     shapes = [Shape("title", ((4, 14),), text=ORDERS_TITLE)]
     for place, matrix in enumerate(matrices):
         x, y = place % 2 * wide + margin, place // 2 * high + margin + HEAD
-        shapes.append(Shape("title", ((x - margin + 4, y - margin - 2),), text=short(matrix.label)))
+        shapes.append(Shape("title", ((x - margin + 4, y - margin - 2),), text=shorten_name(matrix.label)))
         for number, stage in enumerate(matrix.columns):
             shapes.append(Shape("name", ((x - margin + 4, y + number * cell[1] + 14),), text=stage))
             shapes.append(Shape("turned", ((x + (number + 0.5) * cell[0] + 4, y - 4),), text=stage))
@@ -309,12 +309,12 @@ def _matrices(matrices: Sequence[Matrix]) -> Figure:
     return Figure(min(2, len(matrices)) * wide, -(-len(matrices) // 2) * high + HEAD, shapes)
 
 
-def short(name: str) -> str:
+def shorten_name(name: str) -> str:
     """Return the name of a model for a plot. A name that is too long is shortened in the middle.
 
     Examples
     --------
-    >>> short("resnet50"), len(short("x" * 100))
+    >>> shorten_name("resnet50"), len(shorten_name("x" * 100))
     ('resnet50', 32)
     """
     name = " ".join(name.split())

@@ -221,7 +221,7 @@ def _correlations(entries: Sequence[Entry]) -> Table:
         x, y = ([pair[place] for pair in pairs] for place in (0, 1))
         rows.append([first, second, len(pairs), pearson(x, y), spearman(x, y)])
     heads = [*columns("text", "score", "and"), *columns("whole", "models"), *columns("number", "Pearson", "Spearman")]
-    notes = ["There is no correlation of fewer than three models or of equal scores."]
+    notes = ["A correlation needs at least three models whose scores are not all equal."]
     return Table("correlations", "Correlations over models", heads, rows, notes)
 
 
@@ -271,8 +271,8 @@ def _differences(found: Iterable[Difference]) -> Table:
         [d.score, d.first, d.second, d.difference, d.low, d.high, words[d.exceeds]] for d in found
     ]
     note = (
-        "The ends are those of 95 % confidence intervals from paired bootstrap resamples. A difference exceeds its "
-        "interval if the interval does not contain 0. A point is 0.01, also for the RB-index."
+        "The columns low and high are the ends of 95 % confidence intervals from paired bootstrap resamples. A "
+        "difference exceeds its interval if the interval does not contain 0. One point is 0.01, even for the RB-index."
     )
     return Table("differences", "Differences between models", heads, rows, [note])
 

@@ -94,7 +94,7 @@ def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
     """
     found, pairs_of = list[Difference](), dict[str, list[str]]()
     for a, b in combinations([entry for entry in entries if entry.scores.digest != PRINTED], 2):
-        first, second = _compared(a.scores), _compared(b.scores)
+        first, second = _compared_values(a.scores), _compared_values(b.scores)
         both = [name for name in first if name in second]
         unpaired = why_not_paired(a.scores, b.scores)
         unlike = {name: why for name, why in _why_unlike(a.scores, b.scores).items() if name in both}
@@ -117,13 +117,13 @@ def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
     return found, [f"{first_few(pairs)}: {reason}." for reason, pairs in pairs_of.items()]
 
 
-def _compared(scores: Scores) -> dict[str, float]:
-    """Return the values of the scores in which models are compared."""
+def _compared_values(scores: Scores) -> dict[str, float]:
+    """Return the values of the scores by which models are compared."""
     return {one.name: one.value for one in scores.scores if one.value is not None and is_compared(one.name)}
 
 
 def _why_unlike(a: Scores, b: Scores) -> dict[str, str]:
-    """Return the scores in which two models cannot be compared, and the reasons."""
+    """Return the scores by which two models cannot be compared, and the reasons."""
     unlike: dict[str, str] = {}
     if a.baseline != b.baseline:
         why = f"CEs relative to {a.baseline} and to {b.baseline} are not comparable; score both with one --baseline"

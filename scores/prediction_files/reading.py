@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import PredictionError, first_few, listed, suggest
+from ...errors import PredictionError, first_few, format_list, suggest
 from ...files import file_problem, read_text, reason
 from ...manifests.paths import MANIFEST
 from ...manifests.reader import Dataset
@@ -19,7 +19,7 @@ from ...quantities import plural
 from ..outcomes import CLEAN, Outcome, Predictions
 from ..set_choice import choose_predicted_sets
 from .loading import TYPES, Arrays, BadFile, array_problems, load_csv, load_npz
-from .reduction import COLUMNS, KINDS, PROBABILITIES, reduced
+from .reduction import COLUMNS, KINDS, PROBABILITIES, reduce_predictions
 
 HEAD = "predictions.json"
 """The name of the file that states the model and the dataset."""
@@ -93,7 +93,7 @@ def read_predictions(
         lines = [f"{first_few(places, FEW)}: {problem}" if places else problem for problem, places in problems.items()]
         raise PredictionError(
             f"{path} cannot be scored on {data.path}, for {len(lines)} reason{'s' * (len(lines) > 1)}:\n"
-            f"{listed(lines)}\nThe file formats are described in docs/evaluate.md."
+            f"{format_list(lines)}\nThe file formats are described in docs/evaluate.md."
         )
     model = head.get("model") or (path.resolve().name if path.is_dir() else path.stem)
     return Predictions(str(model), head.get("digest"), outcomes)
@@ -106,7 +106,9 @@ def read_head(path: Path) -> dict[str, Any]:
     except OSError as e:
         raise PredictionError(f"{path} cannot be read: {reason(e)}.") from None
     except (ValueError, RecursionError) as e:
-        raise PredictionError(f"{path} is not JSON: {e}. Write it again, or delete it with its predictions.") from None
+        raise PredictionError(
+            f"{path} is not JSON: {e}. Write it again, or delete it together with its predictions."
+        ) from None
     return head if isinstance(head, dict) else {}
 
 
@@ -115,17 +117,17 @@ def _open(path: Path) -> tuple[dict[str, Any], Arrays | None]:
     if (path / MANIFEST).exists():
         raise PredictionError(
             f"{path} is a dataset, not predictions. `corruptset predict {path} --model FILE --out FOLDER` writes "
-            "predictions of it, and docs/evaluate.md shows how to write them with other frameworks."
+            "predictions for it, and docs/evaluate.md shows how to write them with other frameworks."
         )
     if path.is_dir():
         return (read_head(path / HEAD) if (path / HEAD).exists() else {}), None
     if (problem := file_problem(path)) is not None:
-        raise PredictionError(f"{path} {problem}. Expected a folder of <set id>.npz, or one .npz or .csv file.")
+        raise PredictionError(f"{path} {problem}. Expected a folder of <set id>.npz files, or one .npz or .csv file.")
     loaders = {".npz": load_npz, ".csv": load_csv}
     if (suffix := path.suffix.lower()) not in loaders:
         raise PredictionError(
-            f"{path} is neither a folder of <set id>.npz nor an .npz or .csv file. The file formats are described in "
-            "docs/evaluate.md."
+            f"{path} is neither a folder of <set id>.npz files nor an .npz or .csv file. docs/evaluate.md describes "
+            "the file formats."
         )
     try:
         arrays = loaders[suffix](path)
@@ -181,7 +183,7 @@ def _files(
         for set_id, own in found.items()
         if len(own) > 1
     ]
-    problems += _absent(required, found)
+    problems += _absent_sets(required, found)
     return {name: own[0] for name, own in found.items() if name in wanted}, problems
 
 
@@ -190,7 +192,7 @@ def _split(
 ) -> tuple[dict[str, Arrays], list[str]]:
     """Split the arrays of a single file into the rows of each wanted set. Also return the problems with set names."""
     if "set_id" not in arrays:
-        return {}, ["has no column set_id. Add it, or give a folder of <set id>.npz"]
+        return {}, ["has no column set_id. Add it, or pass a folder of <set id>.npz files"]
     if problems := array_problems(arrays, len(data.classes)):
         return {}, problems
     names, inverse = np.unique(arrays["set_id"], return_inverse=True)
@@ -202,10 +204,10 @@ def _split(
         rows = np.flatnonzero(np.isin(inverse, [n for n, one in enumerate(set_ids) if one == set_id]))
         kept = (name for name in TYPES if name in arrays and name != "set_id")
         parts[set_id] = {name: arrays[name][rows] for name in kept}
-    return parts, [*problems * bool(unknown), *_absent(required, parts)]
+    return parts, [*problems * bool(unknown), *_absent_sets(required, parts)]
 
 
-def _absent(required: Sequence[str], found: Mapping[str, Any]) -> list[str]:
+def _absent_sets(required: Sequence[str], found: Mapping[str, Any]) -> list[str]:
     if not (missing := [name for name in required if name not in found]):
         return []
     return [
@@ -232,7 +234,7 @@ class _Rows:
         if problems := array_problems(arrays, self._classes):
             raise BadFile(*problems)
         if "set_id" in arrays:
-            raise BadFile("has a column set_id. Give this file itself in place of its folder")
+            raise BadFile("has a column set_id. Pass the file itself instead of its folder")
         rows = len(arrays[COLUMNS[kind][0]])
         places, problems = self._places(arrays, rows, of_set)
         valid = np.flatnonzero((places >= 0) & (places < len(self._ids)))
@@ -240,7 +242,7 @@ class _Rows:
         for first in range(0, max(len(valid), 1), ROWS_AT_ONCE):
             some = valid[first : first + ROWS_AT_ONCE]
             block = {name: np.asarray(arrays[name][some]) for name in COLUMNS[kind]}
-            part, faults = reduced(kind, block, self._labels[places[some]], self._classes)
+            part, faults = reduce_predictions(kind, block, self._labels[places[some]], self._classes)
             parts.append(part)
             for problem, which in faults.items():
                 faulty.setdefault(problem, []).extend(some[which].tolist())
@@ -249,7 +251,7 @@ class _Rows:
         problems += [
             _of_rows(problem, [f"row {n:,}" for n in numbers]) for problem, numbers in faulty.items() if numbers
         ]
-        return _joined(parts).rows(np.argsort(places[valid], kind="stable")), problems
+        return _join(parts).rows(np.argsort(places[valid], kind="stable")), problems
 
     def _places(self, arrays: Arrays, rows: int, of_set: str) -> tuple[NDArray[np.int64], list[str]]:
         """Return the index of the image that each row belongs to, and the problems with rows."""
@@ -281,7 +283,7 @@ class _Rows:
         return places, problems
 
 
-def _joined(parts: Sequence[Outcome]) -> Outcome:
+def _join(parts: Sequence[Outcome]) -> Outcome:
     fields: dict[str, Any] = {
         name: None if values is None else np.concatenate([getattr(part, name) for part in parts])
         for name, values in vars(parts[0]).items()

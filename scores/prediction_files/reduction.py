@@ -29,7 +29,7 @@ Faults = Mapping[str, NDArray[np.bool_]]
 """The rows that each problem affects. The text of a problem continues a phrase such as "3 rows"."""
 
 
-def reduced(
+def reduce_predictions(
     kind: Kind, block: Mapping[str, NDArray[Any]], labels: NDArray[np.integer], classes: int
 ) -> tuple[Outcome, Faults]:
     """Return the outcome of some predictions, and their faults. The outcome in a faulty row is undefined.

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ...arguments import as_list
-from ...errors import CorruptsetError, ParameterError, PredictionError, ScoreError, listed, quoted
+from ...errors import CorruptsetError, ParameterError, PredictionError, ScoreError, format_list, quote
 from ...manifests.reader import Dataset
 from ..comparison.entries import Entry, read_entries
 from ..outcomes import Predictions
@@ -26,7 +26,7 @@ TOLERANCE = 1e-6
 def checked_inputs(
     data: Dataset, scores: Sequence[str | Path | Scores], predictions: GivenPredictions, tell: Callable[..., None]
 ) -> tuple[list[Entry], dict[str, Predictions]]:
-    """Return the models with their scores, and the predictions by the label of their model.
+    """Return the models with their scores, and a mapping from model labels to predictions.
 
     If no predictions are given for a model, they are searched for in the folder of its scores file.
 
@@ -47,7 +47,7 @@ def checked_inputs(
     pairs = (
         predictions.items()
         if isinstance(predictions, Mapping)
-        else [_named(one, entries) for one in as_list(predictions, Predictions)]
+        else [_split_name(one, entries) for one in as_list(predictions, Predictions)]
     )
     for name, given in pairs:
         try:
@@ -62,7 +62,7 @@ def checked_inputs(
         problems += _not_scored(entry, read)
         predicted[entry.label] = read
     if problems:
-        raise ScoreError(f"The report cannot be written:\n{listed(problems)}")
+        raise ScoreError(f"The report cannot be written:\n{format_list(problems)}")
     for entry in entries:
         folder = Path(entry.file) if os.path.isdir(entry.file) else Path(entry.file).parent
         if entry.label not in predicted and os.path.exists(entry.file) and (folder / HEAD).is_file():
@@ -74,10 +74,10 @@ def checked_inputs(
     return entries, {entry.label: predicted[entry.label] for entry in entries if entry.label in predicted}
 
 
-def _named(given: Given, entries: Sequence[Entry]) -> tuple[str | None, Given]:
+def _split_name(given: Given, entries: Sequence[Entry]) -> tuple[str | None, Given]:
     """Split ``NAME=PATH`` into the name and the path. The name may contain an equals sign."""
     if not isinstance(given, str | os.PathLike | Predictions):
-        raise ParameterError(f"predictions is {quoted(given)}; expected paths, or a mapping of models to paths.")
+        raise ParameterError(f"predictions is {quote(given)}; expected paths, or a mapping of models to paths.")
     if not isinstance(given, str) or os.path.exists(given) or "=" not in given:
         return None, given
     names = [name for e in entries for name in (e.label, e.scores.model) if given.startswith(f"{name}=")]
@@ -92,7 +92,7 @@ def _predictions_of(
     by_name = {e.scores.model: e for e in reversed(entries)} | {e.label: e for e in entries}
     models = ", ".join(e.label for e in entries) or "none"
     if name is not None and name not in by_name:
-        raise PredictionError(f"There are predictions of {name!r}, but the models are {models}.")
+        raise PredictionError(f"Predictions were given for {name!r}, which is not one of the models: {models}.")
     read = given
     if not isinstance(read, Predictions):
         # Only sets that were scored are read. The name of the model may be known only after reading.

@@ -29,88 +29,92 @@ def build(run, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def built(build):
+def dataset_dir(build):
     return Path(build.out.splitlines()[-4].partition(":")[2].strip())
 
 
-def test_a_build_is_what_its_plan_said_and_names_its_parts(run, build, built):
-    made = manifest(built)
-    planned = run.fails("", "plan", *CHOICE, "--json", code=0).json
-    assert planned["images"] == sum(s["count"] for s in made["sets"]) == 9
+def test_build_matches_plan_and_names_parts(run, build, dataset_dir):
+    result = manifest(dataset_dir)
+    plan_record = run.fails("", "plan", *CHOICE, "--json", code=0).json
+    assert plan_record["images"] == sum(s["count"] for s in result["sets"]) == 9
     assert build.out.splitlines()[-4:] == [
-        f"Directory:     {built}",
-        f"Contact sheet: {built / 'contact.png'}",
-        f"Page:          {built / 'index.html'}",
-        f"Digest:        {made['digest']}",
+        f"Directory:     {dataset_dir}",
+        f"Contact sheet: {dataset_dir / 'contact.png'}",
+        f"Page:          {dataset_dir / 'index.html'}",
+        f"Digest:        {result['digest']}",
     ]
     # the result is on standard output, the progress on standard error
     assert ("build: " in build.out, "build: " in build.err) == (False, True)
-    shown = run.succeeds("show", built, "--json").json
-    assert (shown["digest"], {s["id"] for s in shown["sets"]}, shown["images"]) == (made["digest"], SETS, 9)
+    record = run.succeeds("show", dataset_dir, "--json").json
+    assert (record["digest"], {s["id"] for s in record["sets"]}, record["images"]) == (result["digest"], SETS, 9)
     # `corrupt` computes the pixels that a build stores
-    sample = json.loads((built / "samples.jsonl").read_text("utf-8").splitlines()[1])
-    stored = json.loads((built / "sets/gaussian_noise/1.jsonl").read_text("utf-8").splitlines()[1])
-    words = f"corrupt sample:{sample['id']} gaussian_noise/1 --recipe imagenet-c --json --out x.png"
-    done = run.succeeds(*words.split()).json
-    assert (done["key"], done["pixels"], done["width"]) == (sample["id"], stored["pixels"], 224)
+    sample = json.loads((dataset_dir / "samples.jsonl").read_text("utf-8").splitlines()[1])
+    stored = json.loads((dataset_dir / "sets/gaussian_noise/1.jsonl").read_text("utf-8").splitlines()[1])
+    arguments = f"corrupt sample:{sample['id']} gaussian_noise/1 --recipe imagenet-c --json --out x.png"
+    corrupt_record = run.succeeds(*arguments.split()).json
+    assert (corrupt_record["key"], corrupt_record["pixels"], corrupt_record["width"]) == (
+        sample["id"],
+        stored["pixels"],
+        224,
+    )
 
 
-def test_what_is_wrong_is_named_and_repaired(run, built, tmp_path):
-    assert "2 samples rederived from the source" in run.succeeds("verify", built, "--rederive", "2", *ONE).out
+def test_verify_names_problems_and_repair_fixes_them(run, dataset_dir, tmp_path):
+    assert "2 samples rederived from the source" in run.succeeds("verify", dataset_dir, "--rederive", "2", *ONE).out
     run.fails(
         "This is not the source from which",
         "verify",
-        built,
+        dataset_dir,
         "--rederive",
         "1",
         "--source",
-        f"folder:{built}/images/fog/3",
+        f"folder:{dataset_dir}/images/fog/3",
     )
     copy = tmp_path / "copy"
-    shutil.copytree(built, copy)
+    shutil.copytree(dataset_dir, copy)
     changed, gone, *_ = sorted((copy / "images").rglob("*.JPEG"))
     changed.write_bytes(changed.read_bytes()[:-5])
     gone.unlink()
     stray = copy / "images" / "stray.txt"
     stray.write_text("here")
-    wrong = {path.relative_to(copy).as_posix() for path in (changed, gone, stray)}
-    said = run.fails("3 problems", "verify", copy, *ONE, code=1).out
-    assert all(path in said for path in wrong)
+    invalid = {path.relative_to(copy).as_posix() for path in (changed, gone, stray)}
+    output = run.fails("3 problems", "verify", copy, *ONE, code=1).out
+    assert all(path in output for path in invalid)
     report = run.fails("", "verify", copy, "--json", *ONE, code=1).json
-    assert (report["ok"], {p["path"] for p in report["problems"]}) == (False, wrong)
+    assert (report["ok"], {p["path"] for p in report["problems"]}) == (False, invalid)
     stray.unlink()
     mended = run.succeeds("verify", copy, "--repair", *ONE).out
     assert all(f"repaired: {path.relative_to(copy)}" in mended for path in (changed, gone))
-    assert read_files(copy) == read_files(built)
+    assert read_files(copy) == read_files(dataset_dir)
     (copy / "manifest.json").unlink()
     run.fails("incomplete", "verify", copy, *ONE, code=1)
 
 
 @pytest.mark.ci
-def test_a_dataset_is_extended_into_a_new_one_and_a_different_seed_is_refused(run, tmp_path):
+def test_extension_creates_new_dataset_and_rejects_different_seed(run, tmp_path):
     both = "contrast/2,pixelate/5"
     one = ["build", "imagenet-c", "--samples", "2", *ONE, "--metrics", "1", "--no-page", "--json", "--sets"]
-    first, whole = (
+    first, combined = (
         run.succeeds(*one, sets, "--out", tmp_path / out).json for sets, out in (("contrast/2", "a"), (both, "b"))
     )
-    done = run.fails("is finished, so it is not changed", *one, both, "--out", tmp_path / "a")
-    (command,) = re.findall(r"^  corruptset (.*)$", done.err, re.M)
+    result = run.fails("is a finished dataset, which is never changed", *one, both, "--out", tmp_path / "a")
+    (command,) = re.findall(r"^  corruptset (.*)$", result.err, re.M)
     more = run.succeeds(*shlex.split(command)).json
-    assert more["digest"] == whole["digest"] != first["digest"]
+    assert more["digest"] == combined["digest"] != first["digest"]
     # the number that this command built, not that of all images
-    assert [done["images"] for done in (first, more, whole)] == [2, 2, 4]
+    assert [result["images"] for result in (first, more, combined)] == [2, 2, 4]
     assert read_files(tmp_path / "a/extended") == read_files(tmp_path / "b")
     other = run.fails("seed", *one, both, "--out", tmp_path / "a", "--seed", "1")
     assert (other.json["error"]["kind"], first["page"]) == ("BuildError", None)
 
 
 @pytest.mark.ci
-def test_a_release_without_pixels_is_rebuilt(run, built, tmp_path):
+def test_release_without_pixels_can_be_rebuilt(run, dataset_dir, tmp_path):
     release, out = tmp_path / "release", tmp_path / "out"
-    shutil.copytree(built, release, ignore=shutil.ignore_patterns("images", "hdf5", "*.png", "*.md", "LICENSE"))
-    done = run.succeeds("rebuild", release / "manifest.json", "--out", out, *ONE)
-    assert "Every file is identical to the one that the manifest lists." in done.out
-    assert read_files(out / built.name) == read_files(built)
+    shutil.copytree(dataset_dir, release, ignore=shutil.ignore_patterns("images", "hdf5", "*.png", "*.md", "LICENSE"))
+    result = run.succeeds("rebuild", release / "manifest.json", "--out", out, *ONE)
+    assert "Every file is identical to the one that the manifest lists." in result.out
+    assert read_files(out / dataset_dir.name) == read_files(dataset_dir)
     (release / "samples.jsonl").unlink()
     run.fails("samples.jsonl: unreadable: No such file", "rebuild", release, "--out", tmp_path / "other", code=1)
     assert not (tmp_path / "other").exists()

@@ -14,13 +14,13 @@ from checkout import ROOT
 DOCKERFILE = ROOT / "Dockerfile"
 
 
-def test_the_image_is_of_this_version_and_pinned() -> None:
+def test_image_has_this_version_and_pinned_dependencies() -> None:
     text = DOCKERFILE.read_text("utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    said = dict(dockerfiles.instructions(text))
-    assert f'image.version="{project["version"]}"' in said["LABEL"]
-    assert f'image.licenses="{project["license"]}"' in said["LABEL"]
-    base = said["ARG"].removeprefix("BASE=")
+    notes = dict(dockerfiles.instructions(text))
+    assert f'image.version="{project["version"]}"' in notes["LABEL"]
+    assert f'image.licenses="{project["license"]}"' in notes["LABEL"]
+    base = notes["ARG"].removeprefix("BASE=")
     assert base.count(".") == 2, "a base without a patch release is another one next month"
     pinned = {line.split("==")[0].lower() for line in (ROOT / "tests/sameness/newest.txt").read_text("utf-8").split()}
     assert {line.split(">=")[0] for line in project["dependencies"]} <= pinned
@@ -48,23 +48,23 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("user", "read_only"), [("1000:1000", False), ("54321:54321", True), ("0:0", False)])
-def test_it_builds_and_verifies(image: dockerfiles.Image, data: Path, user: str, read_only: bool) -> None:
+def test_image_builds_and_verifies(image: dockerfiles.Image, data: Path, user: str, read_only: bool) -> None:
     before = kernels(image.root)
     assert len(before) > 50
     arguments = ["build", "imagenet-c-all", "--samples", "2", "--out", "sets", "--json"]
-    done = image.run(*arguments, data=data, user=user, read_only=read_only)
-    assert done.returncode == 0, done.stderr
-    built = json.loads(done.stdout)
-    assert built["sets"] == 96
+    result = image.run(*arguments, data=data, user=user, read_only=read_only)
+    assert result.returncode == 0, result.stderr
+    record = json.loads(result.stdout)
+    assert record["sets"] == 96
     (directory,) = (data / "sets").iterdir()
     assert directory.stat().st_uid == int(user.partition(":")[0])
-    checked = image.run("verify", f"sets/{directory.name}", data=data, user=user, read_only=read_only)
-    assert checked.returncode == 0, checked.stderr
+    verify_result = image.run("verify", f"sets/{directory.name}", data=data, user=user, read_only=read_only)
+    assert verify_result.returncode == 0, verify_result.stderr
     assert kernels(image.root) == before, "the cache of the image is for reading"
 
 
 @pytest.mark.long
-def test_it_says_its_version(image: dockerfiles.Image, data: Path) -> None:
-    done = image.run("--version", data=data)
-    assert done.stdout.startswith("corruptset ")
+def test_image_prints_its_version(image: dockerfiles.Image, data: Path) -> None:
+    result = image.run("--version", data=data)
+    assert result.stdout.startswith("corruptset ")
     assert image.labels["org.opencontainers.image.title"] == "corruptset"

@@ -37,16 +37,16 @@ print(hashlib.sha256(corruptset.corrupt(image, "brightness-3+contrast-5", key="a
 
 
 @pytest.fixture(scope="module")
-def lacking(tmp_path_factory):
+def reduced_environment(tmp_path_factory):
     """The environment of a Python without these modules."""
     return {**os.environ, **without_unix.environment(tmp_path_factory.mktemp("lacking"))}
 
 
 @pytest.fixture(scope="module")
-def there(lacking, tmp_path_factory):
+def run_without_unix(reduced_environment, tmp_path_factory):
     """Run ``corruptset ARGUMENTS`` in this environment."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        for name, value in lacking.items():
+        for name, value in reduced_environment.items():
             monkeypatch.setenv(name, value)
         server = commands.CommandServer(tmp_path_factory.mktemp("there"))
     yield server
@@ -54,7 +54,7 @@ def there(lacking, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def given(shared_data, tmp_path_factory):
+def data_dir(shared_data, tmp_path_factory):
     """A folder with a dataset, predictions, scores and a photograph."""
     folder = tmp_path_factory.mktemp("given")
     data = corruptset.open(shared_data.build(sets=["clean", "contrast/*"], storage="both"))
@@ -87,45 +87,45 @@ export imagenet-c {given}/data --out views --any-shape --sets */*
 BUILD = "build imagenet-c --sets contrast/2 --samples 2 --jobs 1"
 
 
-def test_what_reads_does_the_same(run, there, given, tmp_path):
+def test_reading_commands_give_same_results(run, run_without_unix, data_dir, tmp_path):
     for number, line in enumerate(READING.strip().splitlines()):
-        written = []
-        for place, call in ((tmp_path / f"here {number}", run), (tmp_path / f"there {number}", there)):
+        written_files = []
+        for place, call in ((tmp_path / f"here {number}", run), (tmp_path / f"there {number}", run_without_unix)):
             place.mkdir()
-            written.append(
-                (call.succeeds(*line.format(given=given).split(), cwd=place).out, small_builds.read_files(place))
+            written_files.append(
+                (call.succeeds(*line.format(given=data_dir).split(), cwd=place).out, small_builds.read_files(place))
             )
-        assert written[0] == written[1], line
-    assert len(there.succeeds("plan", *BUILD.split()[1:], "--json").json["sets"]) == 1
+        assert written_files[0] == written_files[1], line
+    assert len(run_without_unix.succeeds("plan", *BUILD.split()[1:], "--json").json["sets"]) == 1
 
 
-def test_what_writes_data_sets_says_what_it_needs(there, given):
-    for line in (BUILD, f"pack {given}/data --out packed"):
-        done = there.fails("need the file locks of Linux or macOS", *line.split())
-        assert (done.out, "WSL" in done.err) == ("", True)
+def test_build_commands_state_requirements(run_without_unix, data_dir):
+    for line in (BUILD, f"pack {data_dir}/data --out packed"):
+        result = run_without_unix.fails("need the file locks of Linux or macOS", *line.split())
+        assert (result.out, "WSL" in result.err) == ("", True)
 
 
-def test_python_reads_the_same(lacking, given):
+def test_python_reads_same_data(reduced_environment, data_dir):
     here, there = (
         subprocess.run(
-            [sys.executable, "-c", READ, given / "data"], env=env, capture_output=True, text=True, check=True
+            [sys.executable, "-c", READ, data_dir / "data"], env=env, capture_output=True, text=True, check=True
         )
-        for env in (None, lacking)
+        for env in (None, reduced_environment)
     )
     assert here.stdout == there.stdout
     assert here.stdout.count("\n") == 2 * 6 + 1
 
 
-def test_the_names_are_hidden(lacking):
+def test_environment_hides_names(reduced_environment):
     """The environment really lacks these modules."""
-    names = json.loads(lacking["CORRUPTSET_LACKS"])
+    names = json.loads(reduced_environment["CORRUPTSET_LACKS"])
     os_names = "fork getuid pread O_DIRECT O_NOFOLLOW register_at_fork sched_getaffinity"
     assert set(os_names.split()) <= set(names["os"])
     assert {"SIGALRM", "SIGHUP", "pthread_sigmask", "setitimer"} <= set(names["signal"])
 
 
-def test_no_set_has_a_name_that_windows_keeps_for_itself():
-    kept = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+def test_no_set_has_reserved_windows_name():
+    reserved_names = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
     for recipe in recipe_names():
-        for one in load_recipe(recipe).resolve().sets:
-            assert kept.isdisjoint(one.id.split("/")), one.id
+        for spec in load_recipe(recipe).resolve().sets:
+            assert reserved_names.isdisjoint(spec.id.split("/")), spec.id

@@ -28,9 +28,11 @@ for name in data:
 """Predictions as docs/evaluate.md describes them for any framework."""
 
 
-def release(*words):
+def release(*arguments):
     """Run ``python -m release``."""
-    return subprocess.run([sys.executable, "-m", "release", *map(str, words)], cwd=ROOT, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-m", "release", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True
+    )
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +68,7 @@ def sources(tmp_path_factory):
     "some",
     [pytest.param({"imagenet-c", "cifar10-c"}, marks=pytest.mark.ci), pytest.param(None, marks=pytest.mark.long)],
 )
-def test_archives_of_every_benchmark_reach_a_stranger_who_scores_them(sources, some, light, tmp_path):
+def test_archives_of_every_benchmark_can_be_fetched_and_scored(sources, some, light, tmp_path):
     sources = {recipe: source for recipe, source in sources.items() if some is None or recipe in some}
     file, published, out = tmp_path / "SOURCES.toml", tmp_path / "published", tmp_path / "out"
     tables = [f'publish = "{published}"']
@@ -76,16 +78,18 @@ def test_archives_of_every_benchmark_reach_a_stranger_who_scores_them(sources, s
         images = "\nimages = false" * (recipe == "imagenet-c")
         tables.append(f'[{recipe}]\nsource = "{source}"\noptions = {json.dumps(options)}{images}')
     file.write_text("\n".join(tables))
-    done = release("archives", file, "--out", out, "--jobs", 1)
-    assert done.returncode == 0, done.stderr
+    result = release("archives", file, "--out", out, "--jobs", 1)
+    assert result.returncode == 0, result.stderr
     manifests = [json.loads(p.read_text()) for p in out.glob("sets/*/manifest.json")]
     digests = {f"{m['name']}-{m['version']}": m["digest"] for m in manifests}
     assert {m["name"] for m in manifests} == sources.keys()
     # only the records of ImageNet images
-    whole = sorted(name for name in digests if not name.startswith("imagenet-c-1"))
-    assert sorted(p.name for p in published.iterdir()) == sorted([*whole, *(f"{name}-records" for name in digests)])
-    for name in whole:
-        with file_server.serving() as serve:
+    dataset_names = sorted(name for name in digests if not name.startswith("imagenet-c-1"))
+    assert sorted(p.name for p in published.iterdir()) == sorted(
+        [*dataset_names, *(f"{name}-records" for name in digests)]
+    )
+    for name in dataset_names:
+        with file_server.serve_folder() as serve:
             run_python(light, "fetch", serve(published / name).url, "--out", tmp_path / "fetched")
         directory, predictions, scored = (tmp_path / folder / name for folder in ("fetched", "predictions", "scores"))
         assert digests[name] in run_python(light, "verify", directory)
@@ -93,16 +97,16 @@ def test_archives_of_every_benchmark_reach_a_stranger_who_scores_them(sources, s
         run_python(light, "score", directory, predictions, "--out", scored)
         scores = json.loads((scored / "scores.json").read_text())
         assert scores["digest"] == digests[name]
-        assert all(one["accuracy"] is not None for one in scores["sets"].values())
+        assert all(score["accuracy"] is not None for score in scores["sets"].values())
     file.write_text("\n".join(tables[:1] + tables[-1:]))  # a dataset that already exists
-    again = release("archives", file, "--out", out, "--jobs", 1)
-    assert again.returncode == 0, again.stderr
-    assert "all built before" in again.stdout
-    assert "corruptset verify" not in again.stdout + again.stderr
+    repeated = release("archives", file, "--out", out, "--jobs", 1)
+    assert repeated.returncode == 0, repeated.stderr
+    assert "all built before" in repeated.stdout
+    assert "corruptset verify" not in repeated.stdout + repeated.stderr
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('[imagenet-c]\npath = "x"\n[fog]\nsource = 1', ["imagenet-c: expected a table with a source", "fog: "]),
         (
@@ -113,9 +117,9 @@ def test_archives_of_every_benchmark_reach_a_stranger_who_scores_them(sources, s
         ("[", ["cannot be read"]),
     ],
 )
-def test_mistakes_in_the_file_of_sources_are_all_told(tmp_path, text, said):
+def test_errors_in_sources_file_are_all_reported(tmp_path, text, message):
     (tmp_path / "SOURCES.toml").write_text(text)
-    done = release("archives", tmp_path / "SOURCES.toml", "--out", tmp_path / "out")
-    assert done.returncode == 1
-    assert all(words in done.stderr for words in said)
+    result = release("archives", tmp_path / "SOURCES.toml", "--out", tmp_path / "out")
+    assert result.returncode == 1
+    assert all(arguments in result.stderr for arguments in message)
     assert not (tmp_path / "out").exists()

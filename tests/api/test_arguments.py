@@ -23,7 +23,7 @@ class Folder:
         return self._path
 
 
-def test_a_build_takes_numpy_s_numbers_and_texts_and_paths_of_any_class(shared_data, tmp_path):
+def test_build_accepts_numpy_numbers_and_path_classes(shared_data, tmp_path):
     recipe, source = tmp_path / "r.toml", f"folder:{shared_data.crops(classes=2)}"
     recipe.write_text(
         """name = "mine"
@@ -37,9 +37,9 @@ corruptions = ["gaussian_noise"]
 severities = [1, 2]
 """
     )
-    plain = {"seed": 3, "samples": 2, "jobs": 1, "sets": ["gaussian_noise/1"], "page": False}
+    plain_options = {"seed": 3, "samples": 2, "jobs": 1, "sets": ["gaussian_noise/1"], "page": False}
     numpy = {"seed": np.int64(3), "samples": np.int32(2), "jobs": np.uint8(1), "sets": np.array(["gaussian_noise/1"])}
-    one = corruptset.build(recipe, source, tmp_path / "a", any_shape=True, **plain)
+    one = corruptset.build(recipe, source, tmp_path / "a", any_shape=True, **plain_options)
     two = corruptset.build(Folder(recipe), np.str_(source), Folder(tmp_path / "b"), any_shape=True, page=False, **numpy)
     assert one.digest == two.digest
     data = corruptset.open(Folder(two.directory))
@@ -49,27 +49,27 @@ severities = [1, 2]
     assert corruptset.unpack([Folder(bag.path)], Folder(tmp_path / "out")).digest == one.digest
 
 
-def test_one_image_takes_numpy_s_numbers():
+def test_corrupt_accepts_numpy_numbers():
     image = synthetic_image(64, 64)
-    plain = corruptset.corrupt(image, "gaussian_noise", severity=3, seed=5)
+    expected = corruptset.corrupt(image, "gaussian_noise", severity=3, seed=5)
     for severity in (np.int64(3), np.float32(3), Fraction(3)):
-        given = {"severity": severity, "seed": np.uint16(5), "calibration": np.str_("tiny"), "key": None}
-        np.testing.assert_array_equal(corruptset.corrupt(image, np.str_("gaussian_noise"), **given), plain)
+        options = {"severity": severity, "seed": np.uint16(5), "calibration": np.str_("tiny"), "key": None}
+        np.testing.assert_array_equal(corruptset.corrupt(image, np.str_("gaussian_noise"), **options), expected)
     key = corruptset.corrupt(image, "gaussian_noise", severity=3, key=np.array(["a"]))
     np.testing.assert_array_equal(key, corruptset.corrupt(image, "gaussian_noise", severity=3, key="a"))
-    for wrong in ("3", [3], {"a": 1}, 1j, b"3", True, object(), np.array([1, 2])):
+    for value in ("3", [3], {"a": 1}, 1j, b"3", True, object(), np.array([1, 2])):
         with pytest.raises(ParameterError, match=r"severity is .*; expected "):
-            corruptset.corrupt(image, "fog", severity=wrong)
-    for wrong in (1.5, "3", [3], np.nan, np.inf, None, -1, 2**53, True):
+            corruptset.corrupt(image, "fog", severity=value)
+    for value in (1.5, "3", [3], np.nan, np.inf, None, -1, 2**53, True):
         with pytest.raises(ParameterError, match=r"seed is .*; expected "):
-            corruptset.corrupt(image, "fog", severity=3, seed=wrong)
-    for wrong in (image.astype(np.float16), image.astype(np.float16) / 255, image > 9):
+            corruptset.corrupt(image, "fog", severity=3, seed=value)
+    for value in (image.astype(np.float16), image.astype(np.float16) / 255, image > 9):
         with pytest.raises(ImageError):
-            corruptset.corrupt(wrong, "fog", severity=3)
+            corruptset.corrupt(value, "fog", severity=3)
 
 
 @pytest.mark.parametrize(
-    ("call", "given", "said"),
+    ("call", "arguments", "message"),
     [
         ("plan", {"seed": "a"}, "seed is 'a'; expected a whole number"),
         ("plan", {"seed": 1.5}, "seed is 1.5; expected a whole number"),
@@ -89,13 +89,13 @@ def test_one_image_takes_numpy_s_numbers():
         ("show", {"name": "nothing"}, "is not a corruption"),
     ],
 )
-def test_the_sentence_names_the_argument_and_what_is_expected(tmp_path, monkeypatch, call, given, said):
+def test_message_names_argument_and_expected_value(tmp_path, monkeypatch, call, arguments, message):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(CorruptsetError, match=said):
-        getattr(corruptset, call)(**given)
+    with pytest.raises(CorruptsetError, match=message):
+        getattr(corruptset, call)(**arguments)
 
 
-def test_predictions_of_a_report_that_are_none_are_refused(shared_data, tmp_path):
-    built = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
+def test_report_rejects_invalid_predictions(shared_data, tmp_path):
+    directory = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
     with pytest.raises(CorruptsetError, match="predictions is 3; expected"):
-        corruptset.report(built, [], tmp_path / "o.html", predictions=3)
+        corruptset.report(directory, [], tmp_path / "o.html", predictions=3)

@@ -26,7 +26,7 @@ DOUBLES = {
 """Of appendix B: bits -> text."""
 
 
-def test_canonical_json_is_that_of_rfc_8785():
+def test_canonical_json_follows_rfc_8785():
     value = {
         "numbers": [333333333.33333329, 1e30, 4.50, 2e-3, 0.000000000000000000000000001],
         "string": "\u20ac$\u000f\u000aA'\u0042\u0022\u005c\\\"\u002f",
@@ -45,12 +45,12 @@ def test_canonical_json_is_that_of_rfc_8785():
 
 
 @pytest.mark.parametrize("value", [math.nan, 2**53, {1: 2}, "\ud800"])
-def test_what_json_cannot_say_is_refused(value):
+def test_canonical_json_rejects_unsupported_values(value):
     with pytest.raises((ValueError, TypeError)):
         canonical(value)
 
 
-def test_pixels_of_every_length_have_the_digest_of_their_shape_and_bytes():
+def test_pixel_digest_covers_shape_and_bytes():
     rng = np.random.Generator(np.random.Philox(3))
     # These sizes are before, at and after the ends of blake3's chunks of 1024 bytes.
     for shape in [(8, 8, 1), (28, 28, 3), (1, 1015, 1), (1, 1016, 1), (1, 1017, 1), (2, 1020, 1), (71, 71, 3)]:

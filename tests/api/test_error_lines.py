@@ -9,7 +9,7 @@ import corruptset
 from corruptset.errors import CorruptsetError, suggest
 
 
-def test_every_mistake_at_once():
+def test_all_errors_are_reported_together():
     lines = recipe_errors(
         """
 name = "My Set"
@@ -67,7 +67,7 @@ NUL = "a\0b"
 
 
 @pytest.mark.parametrize(
-    ("function", "given", "options"),
+    ("function", "arguments", "options"),
     [
         (corruptset.build, ["imagenet-c", "sample", NUL], {"sets": ["contrast/1"]}),
         (corruptset.build, [NUL, "sample", "out"], {}),
@@ -82,15 +82,15 @@ NUL = "a\0b"
         (corruptset.compare, [[NUL], "out"], {}),
     ],
 )
-def test_a_nul_character_in_a_path_is_a_mistake(tmp_path, monkeypatch, function, given, options):
+def test_nul_character_in_path_is_error(tmp_path, monkeypatch, function, arguments, options):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CorruptsetError):
-        function(*given, **options)
+        function(*arguments, **options)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("given", "known", "said"),
+    ("options", "known", "message"),
     [
         ("Gaussian Noise", "gaussian_blur gaussian_noise", " Did you mean 'gaussian_noise'?"),
         ("imagenet", "tiny-imagenet-c imagenet-c", " Did you mean 'imagenet-c'? Also near: 'tiny-imagenet-c'."),
@@ -101,5 +101,5 @@ def test_a_nul_character_in_a_path_is_a_mistake(tmp_path, monkeypatch, function,
         ("", "fog", ""),
     ],
 )
-def test_at_most_three_near_names_are_suggested(given, known, said):
-    assert suggest(given, known.split()) == said
+def test_at_most_three_similar_names_are_suggested(options, known, message):
+    assert suggest(options, known.split()) == message

@@ -30,7 +30,7 @@ def _default_handlers():
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_the_first_signal_interrupts_and_later_ones_do_not_disturb_clean_up(number):
+def test_first_signal_interrupts_and_later_signals_do_not_disturb_clean_up(number):
     cleaned = []
 
     def work():
@@ -47,7 +47,7 @@ def test_the_first_signal_interrupts_and_later_ones_do_not_disturb_clean_up(numb
     assert cleaned == ["all"]
 
 
-def test_a_second_signal_interrupts_if_the_first_was_discarded():
+def test_second_signal_interrupts_if_first_was_discarded():
     handle_signals()
     with suppress(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)
@@ -55,7 +55,7 @@ def test_a_second_signal_interrupts_if_the_first_was_discarded():
         signal.raise_signal(signal.SIGTERM)
 
 
-def test_an_interruption_that_a_callback_discards_is_repeated():
+def test_interruption_discarded_by_callback_is_repeated():
     handle_signals()
 
     def work():
@@ -66,7 +66,7 @@ def test_an_interruption_that_a_callback_discards_is_repeated():
         work()
 
 
-def test_signals_that_are_ignored_or_handled_stay_so():
+def test_ignored_and_handled_signals_stay_so():
     came = []
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))

@@ -59,35 +59,37 @@ WRONG = [
 
 
 @pytest.mark.ci
-def test_a_type_checker_knows_every_name_and_keyword(tmp_path):
+def test_type_checker_knows_every_name_and_keyword(tmp_path):
     """Run mypy on a normal installation, because it does not find an editable one."""
     for room in ("corruptions", "manifests", "pages", "generate", "scores", "audits", "cli"):
         (tmp_path / "corruptset" / room).parent.mkdir(exist_ok=True)
         (tmp_path / "corruptset" / room).symlink_to(ROOT / room)
     for path in (ROOT / "api").iterdir():
         (tmp_path / "corruptset" / path.name).symlink_to(path)
-    right = RIGHT.strip().splitlines()
-    called = {re.match(r"corruptset\.(\w+)", line)[1] for line in right}
+    valid_lines = RIGHT.strip().splitlines()
+    called = {re.match(r"corruptset\.(\w+)", line)[1] for line in valid_lines}
     assert called == set(corruptset.__all__) - {"__version__"}
     # Functions that pass parameters on to a corruption accept any keyword.
-    closed = [line for line in right if not re.match(r"corruptset\.[cC]orrupt\(", line)]
+    closed = [line for line in valid_lines if not re.match(r"corruptset\.[cC]orrupt\(", line)]
     misspelt = [re.sub(r"\((.*)\)", r"(\1, sed=1)" if "()" not in line else "(sed=1)", line) for line in closed]
-    lines = ["import corruptset", "import numpy as np", *right, *misspelt, *WRONG]
+    lines = ["import corruptset", "import numpy as np", *valid_lines, *misspelt, *WRONG]
     (tmp_path / "program.py").write_text("\n".join(lines) + "\n")
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=", "program.py"]
     out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
-    told = {int(line.split(":")[1]) for line in out.splitlines() if line.startswith("program.py") and "error" in line}
-    assert told == set(range(3 + len(right), 1 + len(lines))), out
+    error_lines = {
+        int(line.split(":")[1]) for line in out.splitlines() if line.startswith("program.py") and "error" in line
+    }
+    assert error_lines == set(range(3 + len(valid_lines), 1 + len(lines))), out
 
 
-def test_the_errors_are_there_from_the_start():
+def test_error_classes_are_available_after_import():
     assert corruptset.__getattr__("errors") is sys.modules["corruptset.errors"]
 
 
 def test_signatures_name_every_option():
     for name in corruptset._MODULES:
-        shown = inspect.signature(getattr(corruptset, name)).parameters
-        hidden = [p.name for p in shown.values() if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+        parameters = inspect.signature(getattr(corruptset, name)).parameters
+        hidden = [p.name for p in parameters.values() if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
         # The keywords are parameters of the named corruption.
         expected = {"corrupt": ["parameters"], "Corrupt": ["parameters"], "build": ["options"], "plan": ["options"]}
         assert hidden == expected.get(name, [])
@@ -97,7 +99,7 @@ def test_signatures_name_every_option():
     assert [name for name in options if name not in described] == []
 
 
-def short(value, text=""):
+def check_short_repr(value, text=""):
     """Check that a value prints in a few lines, and how these begin."""
     assert len(repr(value)) <= 450, repr(value)[:2000]
     assert repr(value).count("\n") <= 4
@@ -105,35 +107,37 @@ def short(value, text=""):
     assert repr(value).startswith(text)
 
 
-def test_what_a_build_returns_prints_in_a_few_lines(shared_data, tmp_path):
+def test_build_results_have_short_repr(shared_data, tmp_path):
     file, source = shared_data.recipe(), f"folder:{shared_data.crops()}"
     options = {"sets": ["clean", "contrast/[13]"], "any_shape": True, "jobs": 1}
-    planned = corruptset.plan(file, source, **options)
-    short(planned, "<Plan small-c 1.0.0 of folder: 3 sets of 20 samples, 60 images in")
-    built = corruptset.build(file, source, tmp_path, metrics=0, page=False, **options)
-    short(built, f"<Built small-c 1.0.0 in {tmp_path}/small-c-1.0.0: 3 sets, 60 images built by this call in ")
-    assert built.digest in repr(built)
-    html = built._repr_html_()
+    build_plan = corruptset.plan(file, source, **options)
+    check_short_repr(build_plan, "<Plan small-c 1.0.0 of folder: 3 sets of 20 samples, 60 images in")
+    result = corruptset.build(file, source, tmp_path, metrics=0, page=False, **options)
+    check_short_repr(
+        result, f"<Built small-c 1.0.0 in {tmp_path}/small-c-1.0.0: 3 sets, 60 images built by this call in "
+    )
+    assert result.digest in repr(result)
+    html = result._repr_html_()
     assert "data:image/jpeg;base64," in html
     assert len(html) < 400_000
-    short(built.manifest, "<Manifest small-c 1.0.0: 3 sets, ")
-    data = corruptset.open(built.directory)
+    check_short_repr(result.manifest, "<Manifest small-c 1.0.0: 3 sets, ")
+    data = corruptset.open(result.directory)
     for value in (data, data["clean"], data.severities("contrast"), data.select(severity=3), data.torch("clean")):
-        short(value)
-    report = corruptset.verify(built.directory, jobs=1)
+        check_short_repr(value)
+    report = corruptset.verify(result.directory, jobs=1)
     counts = "{sets} sets, {samples} samples, {files} files, {images} images, {bytes:,} bytes".format(**report.checked)
-    short(report, f"<VerificationReport of {built.directory} up to pixels: ok; checked {counts}>")
-    for path in built.directory.glob("images/clean/*/*"):
+    check_short_repr(report, f"<VerificationReport of {result.directory} up to pixels: ok; checked {counts}>")
+    for path in result.directory.glob("images/clean/*/*"):
         path.unlink()
-    text = repr(corruptset.verify(built.directory, level="sizes", jobs=1))
+    text = repr(corruptset.verify(result.directory, level="sizes", jobs=1))
     assert ": 20 problems; checked 3 sets" in text
     assert "\n  images/clean/00_class/im.0.png: missing: " in text
     assert text.count("\n") <= 4
 
 
-def test_what_scores_return_prints_in_a_few_lines(tmp_path):
+def test_score_results_have_short_repr(tmp_path):
     data = record_datasets.records_dataset(tmp_path)
     predictions = [record_datasets.random_predictions(data, seed, f"net-{seed}") for seed in range(2)]
-    scores = [corruptset.score(data, one) for one in predictions]
+    scores = [corruptset.score(data, model_predictions) for model_predictions in predictions]
     for value in (predictions[0], scores[0], corruptset.compare(scores, plots=False)):
-        short(value)
+        check_short_repr(value)

@@ -23,12 +23,12 @@ from corruptset.workers import Workers
 
 
 @pytest.fixture(scope="module")
-def built(shared_data):
+def dataset_dir(shared_data):
     """Return a small dataset."""
     return shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
-def alive(process):
+def is_alive(process):
     """Return whether a process exists and is not a zombie."""
     status = Path(f"/proc/{process}/stat")
     return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
@@ -36,7 +36,7 @@ def alive(process):
 
 def wait_until_gone(processes):
     end = time.monotonic() + 20
-    while any(map(alive, processes)):
+    while any(map(is_alive, processes)):
         assert time.monotonic() < end
         time.sleep(0.05)
 
@@ -46,7 +46,7 @@ def process_and_threads(_):
     return os.getpid(), os.environ["NUMBA_NUM_THREADS"], os.environ["OMP_NUM_THREADS"]
 
 
-def test_the_same_processes_with_one_thread_each_serve_until_the_end():
+def test_pool_keeps_same_single_threaded_processes():
     served = []
     with Workers(2) as workers:
         for tasks in (range(3), range(20)):
@@ -58,7 +58,7 @@ def test_the_same_processes_with_one_thread_each_serve_until_the_end():
     wait_until_gone(processes)
 
 
-def test_a_killed_worker_is_replaced():
+def test_killed_worker_is_replaced():
     with Workers(1) as workers:
         first = workers.submit(os.getpid).result()
         with pytest.raises(BrokenProcessPool):
@@ -67,7 +67,7 @@ def test_a_killed_worker_is_replaced():
         assert workers.submit(os.getpid).result() not in (first, os.getpid())
 
 
-def killed_once(marker):
+def kill_worker_once(marker):
     """Kill the worker of two of the tasks when it runs them for the first time."""
     if marker.name not in "25":
         return
@@ -80,28 +80,28 @@ def killed_once(marker):
 
 def test_tasks_of_killed_workers_are_repeated(tmp_path):
     markers = [tmp_path / str(number) for number in range(9)]
-    done = []
+    finished = []
     with Workers(2) as workers:
-        workers.run(killed_once, markers, lambda marker, _: done.append(marker))
-    assert sorted(done) == markers
+        workers.run(kill_worker_once, markers, lambda marker, _: finished.append(marker))
+    assert sorted(finished) == markers
 
 
-def deadly_at_three(number):
+def kill_at_three(number):
     if number == 3:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.ci
-def test_a_task_that_kills_its_worker_three_times_is_named_after_most_others_are_done():
-    done = []
-    said = r"killed 3 times while it worked on number 3\. .*memory.*--jobs.*resume"
-    with Workers(2) as workers, pytest.raises(MachineError, match=said):
-        workers.run(deadly_at_three, range(9), lambda number, _: done.append(number), describe="number {}".format)
-    assert 3 not in done
-    assert len(done) >= 5
+def test_task_that_kills_three_workers_is_named_after_most_others_finished():
+    finished = []
+    message = r"killed 3 times while it worked on number 3\. .*memory.*--jobs.*resume"
+    with Workers(2) as workers, pytest.raises(MachineError, match=message):
+        workers.run(kill_at_three, range(9), lambda number, _: finished.append(number), describe="number {}".format)
+    assert 3 not in finished
+    assert len(finished) >= 5
 
 
-def test_an_error_stops_the_workers_at_once():
+def test_error_stops_workers_immediately():
     processes = []
 
     def work():
@@ -116,10 +116,10 @@ def test_an_error_stops_the_workers_at_once():
 
 
 @pytest.mark.ci
-def test_a_script_on_standard_input_needs_no_main_guard(built):
-    script = f"import corruptset\nprint(corruptset.verify({str(built)!r}, jobs=2, progress=False).ok)"
-    done = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("True\n", "")
+def test_script_on_stdin_needs_no_main_guard(dataset_dir):
+    script = f"import corruptset\nprint(corruptset.verify({str(dataset_dir)!r}, jobs=2, progress=False).ok)"
+    result = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True)
+    assert (result.stdout, result.stderr) == ("True\n", "")
 
 
 ORPHANS = """
@@ -132,50 +132,52 @@ os.kill(os.getpid(), 9)
 """
 
 
-def test_workers_end_when_their_parent_is_killed():
-    done = subprocess.run([sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    assert (done.returncode, bool(done.stdout)) == (-9, True)
-    wait_until_gone(done.stdout.split())
+def test_workers_end_when_parent_is_killed():
+    result = subprocess.run(
+        [sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert (result.returncode, bool(result.stdout)) == (-9, True)
+    wait_until_gone(result.stdout.split())
 
 
 def build_in_a_pool(arguments):
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
-        built = corruptset.build(*arguments, any_shape=True, sets=["contrast/1"], jobs=2)
-    return built.digest, [str(warning.message) for warning in caught]
+        result = corruptset.build(*arguments, any_shape=True, sets=["contrast/1"], jobs=2)
+    return result.digest, [str(warning.message) for warning in caught_warnings]
 
 
 @pytest.mark.ci
-def test_a_build_in_a_daemonic_process_uses_one_process(shared_data, tmp_path):
+def test_build_in_daemonic_process_uses_one_process(shared_data, tmp_path):
     source = f"folder:{shared_data.crops(classes=2)}"
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         digest, messages = pool.apply(build_in_a_pool, [(str(shared_data.recipe()), source, str(tmp_path / "a"))])
-    assert any("daemonic worker" in message and "does the work of 2" in message for message in messages)
+    assert any("daemonic worker" in message and "does the work instead of 2" in message for message in messages)
     assert (
         digest
         == corruptset.build(shared_data.recipe(), source, tmp_path / "b", any_shape=True, sets=["contrast/1"]).digest
     )
 
 
-def test_the_default_number_of_processes_is_joblib_s_which_knows_containers(monkeypatch):
+def test_default_number_of_processes_comes_from_joblib(monkeypatch):
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     assert BuildOptions().workers == 1
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("options", ["size=4k,ro", "size=4k"])
-def test_a_dev_shm_that_cannot_be_used_is_named(built, options):
+def test_unusable_dev_shm_is_named(dataset_dir, options):
     mount = f"mount -t tmpfs -o {options} tmpfs /dev/shm"
     unshare = ["unshare", "-m", "sh", "-c"]
     if shutil.which("unshare") is None or subprocess.run([*unshare, mount], capture_output=True).returncode:
         # Only root can create a mount namespace.
         assert os.geteuid() != 0 or not Path("/proc/self/ns/mnt").exists() or not os.access("/dev/shm", os.W_OK)
         return
-    line = f"{mount} && {COMMAND} verify {built} --jobs 2"
-    done = subprocess.run([*unshare, line], capture_output=True, text=True)
-    said = done.stdout + done.stderr
-    assert done.returncode == 3, said
-    assert [word in said for word in ("Traceback", "--jobs 1", "/dev/shm")] == [False, True, True]
+    line = f"{mount} && {COMMAND} verify {dataset_dir} --jobs 2"
+    result = subprocess.run([*unshare, line], capture_output=True, text=True)
+    message = result.stdout + result.stderr
+    assert result.returncode == 3, message
+    assert [word in message for word in ("Traceback", "--jobs 1", "/dev/shm")] == [False, True, True]
 
 
 PSUTIL = """
@@ -196,7 +198,7 @@ with Workers(2) as workers:
 
 
 @pytest.mark.ci
-def test_workers_that_grow_are_replaced_without_a_warning(tmp_path):
+def test_growing_workers_are_replaced_without_warning(tmp_path):
     """If psutil is installed, loky replaces the workers with a warning.
 
     A warning that is an error would end its thread.
@@ -204,5 +206,5 @@ def test_workers_that_grow_are_replaced_without_a_warning(tmp_path):
     (tmp_path / "psutil.py").write_text(PSUTIL)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-W", "error::UserWarning", "-c", TASKS]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stderr) == (0, "")

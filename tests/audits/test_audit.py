@@ -32,25 +32,25 @@ def photographs(tmp_path_factory):
 
 
 def verdicts(audit):
-    return {set_id: audited.verdict for set_id, audited in audit.sets.items()}
+    return {set_id: set_audit.verdict for set_id, set_audit in audit.sets.items()}
 
 
-def codes(audited):
-    return [finding.code for finding in audited.findings]
+def codes(set_audit):
+    return [finding.code for finding in set_audit.findings]
 
 
-def test_a_copy_of_cifar_with_its_own_draws_is_what_its_names_say(cifar, source):
+def test_audit_confirms_names_of_cifar_copy_with_own_draws(cifar, source):
     audit = corruptset.audit(cifar, source)
     expected = {"gaussian_noise": "same_parameters", "fog": "same_parameters"}
     for set_id, verdict in verdicts(audit).items():
         assert verdict == expected.get(set_id.partition("/")[0], "same_pixels"), set_id
     assert audit.benchmark == "cifar10-c"
-    assert all(audited.good for audited in audit.sets.values())
+    assert all(set_audit.good for set_audit in audit.sets.values())
     assert audit.sets["fog/3"].found.as_json() == {"corruption": "fog", "severity": 3, "calibration": "cifar"}
     assert audit.sets["fog/3"].checked == corrupted_copies.COUNT
 
 
-def test_reversed_severities_are_named(cifar, source, tmp_path):
+def test_audit_names_reversed_severities(cifar, source, tmp_path):
     copy = shutil.copytree(cifar, tmp_path / "copy")
     rows = np.load(copy / "brightness.npy").reshape(5, corrupted_copies.COUNT, 32, 32, 3)
     np.save(copy / "brightness.npy", rows[::-1].reshape(-1, 32, 32, 3))
@@ -66,7 +66,7 @@ def test_reversed_severities_are_named(cifar, source, tmp_path):
 
 
 @pytest.mark.ci
-def test_interleaved_severities_are_another_order(cifar, source, tmp_path):
+def test_audit_detects_interleaved_order(cifar, source, tmp_path):
     copy = shutil.copytree(cifar, tmp_path / "copy")
     rows = np.load(copy / "brightness.npy").reshape(5, corrupted_copies.COUNT, 32, 32, 3)
     np.save(copy / "brightness.npy", rows.swapaxes(0, 1).reshape(-1, 32, 32, 3))
@@ -74,16 +74,16 @@ def test_interleaved_severities_are_another_order(cifar, source, tmp_path):
     assert set(verdicts(audit).values()) == {"other_order"}
 
 
-def test_rotated_labels_are_counted(cifar, source, tmp_path):
+def test_audit_counts_rotated_labels(cifar, source, tmp_path):
     copy = shutil.copytree(cifar, tmp_path / "copy")
     np.save(copy / "labels.npy", (np.load(copy / "labels.npy") + 1) % 4)
-    audited = corruptset.audit(copy, source, sets=["fog/1"]).sets["fog/1"]
-    assert codes(audited) == ["other_labels"]
-    assert "moved by +1" in audited.findings[0].text
-    assert "100%" in audited.findings[0].text
+    set_audit = corruptset.audit(copy, source, sets=["fog/1"]).sets["fog/1"]
+    assert codes(set_audit) == ["other_labels"]
+    assert "shifted by +1" in set_audit.findings[0].text
+    assert "100%" in set_audit.findings[0].text
 
 
-def test_labels_that_do_not_repeat_are_found_without_a_source(cifar, tmp_path):
+def test_audit_detects_non_repeating_labels_without_source(cifar, tmp_path):
     copy = shutil.copytree(cifar, tmp_path / "copy")
     labels = np.load(copy / "labels.npy")
     labels[-3:] = 0
@@ -95,7 +95,7 @@ def test_labels_that_do_not_repeat_are_found_without_a_source(cifar, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("mistake", "set_id", "verdict", "code"),
+    ("error", "set_id", "verdict", "code"),
     [
         ("always brightness 1", "fog/3", "other_corruption", "duplicate_set"),
         ("the first severity for all", "gaussian_noise/4", "other_severity", "duplicate_set"),
@@ -103,7 +103,7 @@ def test_labels_that_do_not_repeat_are_found_without_a_source(cifar, tmp_path):
         ("all severities at once", "brightness", "other_severity", "extra_images"),
     ],
 )
-def test_mistakes_of_loaders_are_found(mistake, set_id, verdict, code, tmp_path):
+def test_audit_detects_loader_errors(error, set_id, verdict, code, tmp_path):
     # twelve images, because "10" comes before "2" in text
     clean = np.concatenate([corrupted_copies.photographs(32), corrupted_copies.photographs(48)[:4, 8:40, 8:40]])
     labels = np.arange(12) % 4
@@ -115,14 +115,14 @@ def test_mistakes_of_loaders_are_found(mistake, set_id, verdict, code, tmp_path)
         return corruptset.corrupt(clean, name, severity=severity, seed=5, key=keys)
 
     def returned(name, severity):
-        if mistake == "always brightness 1":
+        if error == "always brightness 1":
             return list(zip(corrupted("brightness", 1), labels, strict=True))
-        if mistake == "the first severity for all":
+        if error == "the first severity for all":
             return list(zip(corrupted(name, 1), labels, strict=True))
         images = corrupted(name, severity)[sorted(range(12), key=str)]
         return list(zip(images, labels, strict=True))
 
-    if mistake == "all severities at once":
+    if error == "all severities at once":
         each = [corrupted("brightness", s) for s in range(1, 6)]
         data = {"brightness": [pair for images in each for pair in zip(images, labels, strict=True)]}
     else:
@@ -133,7 +133,7 @@ def test_mistakes_of_loaders_are_found(mistake, set_id, verdict, code, tmp_path)
     assert code in codes(audit.sets[set_id])
 
 
-def test_a_loader_without_mistakes_and_tensors_are_accepted(source):
+def test_audit_accepts_correct_loader_and_tensors(source):
     torch = pytest.importorskip("torch")
     data = corrupted_copies.loader(32, ("brightness",), (1, 4))
     data["brightness/4"] = [
@@ -143,19 +143,19 @@ def test_a_loader_without_mistakes_and_tensors_are_accepted(source):
     assert audit.good
 
 
-def test_normalised_images_are_refused_in_one_sentence(source):
-    images = corrupted_copies.corrupted(32, "fog", 1)
+def test_audit_rejects_normalised_images(source):
+    images = corrupted_copies.corrupted_images(32, "fog", 1)
     data = {"fog/1": [((image / 128.0 - 1.0).astype("float32"), i % 4) for i, image in enumerate(images)]}
-    audited = corruptset.audit(data, source).sets["fog/1"]
-    assert audited.verdict == "not_checked"
-    assert "before they are normalised" in audited.findings[0].text
+    set_audit = corruptset.audit(data, source).sets["fog/1"]
+    assert set_audit.verdict == "not_checked"
+    assert "before they are normalised" in set_audit.findings[0].text
 
 
-def test_a_tree_of_jpegs_and_what_was_done_to_it(photographs, tmp_path):
+def test_audit_describes_processing_of_jpeg_tree(photographs, tmp_path):
     names = ("gaussian_noise", "defocus_blur", "contrast")
     copy = corrupted_copies.write_tree(tmp_path / "ImageNet-C" / "noise", names, (1, 3))
     audit = corruptset.audit(copy.parent, photographs)
-    assert all(audited.good for audited in audit.sets.values())
+    assert all(set_audit.good for set_audit in audit.sets.values())
     assert {finding.code for finding in audit.findings} == {"missing_sets"}
     for path in copy.glob("*/1/*/*"):
         Image.open(path).save(path, quality=75)
@@ -177,14 +177,14 @@ def test_a_tree_of_jpegs_and_what_was_done_to_it(photographs, tmp_path):
     assert audit.sets["contrast/3"].verdict == "other_corruption"
 
 
-def test_an_export_of_corruptset_has_its_own_draws(photographs, tmp_path):
+def test_audit_identifies_draws_of_corruptset_export(photographs, tmp_path):
     build = corruptset.build("imagenet-c", photographs, tmp_path / "built", sets=["fog/2"], progress=False)
     audit = corruptset.audit(build.directory, photographs)
     assert verdicts(audit) == {"fog/2": "same_pixels"}
     assert audit.good
 
 
-def test_the_defect_of_tiny_imagenet_c_is_known(tmp_path):
+def test_audit_recognises_defect_of_tiny_imagenet_c(tmp_path):
     image = Image.fromarray(corrupted_copies.photographs(64)[0])
     for i in range(201):
         path = tmp_path / "Tiny-ImageNet-C" / "frost" / "1" / f"n{i:08d}" / f"test_{i}.JPEG"
@@ -195,7 +195,7 @@ def test_the_defect_of_tiny_imagenet_c_is_known(tmp_path):
     assert "8206060" in next(f.text for f in audit.sets["frost/1"].findings if f.code == "known_defect")
 
 
-def test_archives_are_identified_without_unpacking(tmp_path, monkeypatch):
+def test_audit_identifies_archives_without_unpacking(tmp_path, monkeypatch):
     from corruptset.audits import archives
 
     file = tmp_path / "blur.tar"
@@ -203,14 +203,14 @@ def test_archives_are_identified_without_unpacking(tmp_path, monkeypatch):
     audit = corruptset.audit(file)
     assert audit.archive is None
     assert "not that of a published archive" in audit.findings[0].text
-    known = archives.Archive("blur.tar of ImageNet-C", "imagenet-c", "a record", 10, archives.md5_of(file))
-    monkeypatch.setattr("corruptset.audits.audit.archives", lambda: [known])
+    archive = archives.Archive("blur.tar of ImageNet-C", "imagenet-c", "a record", 10, archives.md5_of(file))
+    monkeypatch.setattr("corruptset.audits.audit.archives", lambda: [archive])
     audit = corruptset.audit(file)
     assert (audit.archive, audit.benchmark, audit.good) == ("blur.tar of ImageNet-C (a record)", "imagenet-c", True)
 
 
 @pytest.mark.parametrize("layout", ["arrays", "JPEG files"])
-def test_uncorrupted_sets_are_found_without_a_source(layout, cifar, tmp_path):
+def test_audit_detects_uncorrupted_sets_without_source(layout, cifar, tmp_path):
     if layout == "arrays":
         copy = shutil.copytree(cifar, tmp_path / "copy")
         rows = np.load(copy / "fog.npy")
@@ -222,12 +222,12 @@ def test_uncorrupted_sets_are_found_without_a_source(layout, cifar, tmp_path):
             path = copy / "fog" / "1" / f"n0000000{i % 4}" / f"val_{i:04d}.JPEG"
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(image).save(path, quality=85)
-    found = verdicts(corruptset.audit(copy))
-    assert found.pop("fog/1") == "clean"
-    assert set(found.values()) == {"not_checked"}
+    result = verdicts(corruptset.audit(copy))
+    assert result.pop("fog/1") == "clean"
+    assert set(result.values()) == {"not_checked"}
 
 
-def test_a_set_that_equals_the_clean_set_is_found_without_a_source(tmp_path):
+def test_audit_detects_set_equal_to_clean_set_without_source(tmp_path):
     data = corrupted_copies.loader(32, ("fog", "snow"), (3,))
     data["clean"] = [(image, i % 4) for i, image in enumerate(corrupted_copies.photographs(32))]
     data["snow/3"] = data["clean"]
@@ -237,15 +237,15 @@ def test_a_set_that_equals_the_clean_set_is_found_without_a_source(tmp_path):
 
 
 @pytest.mark.ci
-def test_workers_give_the_same_result(cifar, source):
+def test_audit_with_workers_gives_same_result(cifar, source):
     alone = corruptset.audit(cifar, source)
     assert corruptset.audit(cifar, source, jobs=2).as_json() == alone.as_json()
 
 
-def test_the_result_is_json(cifar, source):
-    told = json.loads(json.dumps(corruptset.audit(cifar, source, sets=["fog/1"]).as_json()))
-    assert set(told) == {"benchmark", "archive", "sets", "findings", "source"}
-    assert set(told["sets"]["fog/1"]) == {
+def test_audit_result_is_json(cifar, source):
+    record = json.loads(json.dumps(corruptset.audit(cifar, source, sets=["fog/1"]).as_json()))
+    assert set(record) == {"benchmark", "archive", "sets", "findings", "source"}
+    assert set(record["sets"]["fog/1"]) == {
         "verdict", "found", "candidates", "images", "checked", "encoding", "findings",
     }  # fmt: skip
 

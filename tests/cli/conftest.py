@@ -9,23 +9,23 @@ from commands import CommandRunner, Result, exit_code
 
 
 @pytest.fixture(scope="session")
-def built(shared_data):
+def dataset_dir(shared_data):
     """Return a small dataset of image files."""
     return shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
 class Command(CommandRunner):
-    """Run ``corruptset LINE WORDS...``, where a shell would parse the line. A traceback fails the test."""
+    """Run ``corruptset LINE ARGUMENTS...``, where a shell would parse the line. A traceback fails the test."""
 
     def __init__(self, capsys):
         self.capsys = capsys
 
-    def __call__(self, line, *words):
+    def __call__(self, line, *arguments):
         self.capsys.readouterr()
-        code = exit_code(*shlex.split(line), *words)
-        done = Result(code, *self.capsys.readouterr())
-        assert "Traceback" not in done.err, done.err
-        return done
+        code = exit_code(*shlex.split(line), *arguments)
+        result = Result(code, *self.capsys.readouterr())
+        assert "Traceback" not in result.err, result.err
+        return result
 
 
 @pytest.fixture

@@ -43,23 +43,23 @@ print(17)
 """
 
 
-def block(title):
+def code_block(title):
     """Return a code block of the page."""
-    found = re.search(
+    match = re.search(
         rf'^```bash title="{re.escape(title)}"\n(.*?)^```$', PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
-    assert found is not None
-    return found[1]
+    assert match is not None
+    return match[1]
 
 
 @pytest.mark.ci
-def test_the_slurm_scripts_of_the_page_run_as_they_stand_there(tmp_path, crops, recipe):
+def test_slurm_scripts_on_page_run_unchanged(tmp_path, crops, recipe):
     sbatch = tmp_path / "bin" / "sbatch"
     sbatch.parent.mkdir()
     sbatch.write_text(SBATCH.format(python=sys.executable))
     sbatch.chmod(sbatch.stat().st_mode | stat.S_IXUSR)
     for name in ("array.sh", "finish.sh"):
-        (tmp_path / name).write_text(block(name))
+        (tmp_path / name).write_text(code_block(name))
     environment = os.environ | {
         "PATH": f"{sbatch.parent}:{COMMAND.parent}:{os.environ['PATH']}",
         "SBATCH_ARRAY_INX": "0-2",
@@ -70,40 +70,38 @@ def test_the_slurm_scripts_of_the_page_run_as_they_stand_there(tmp_path, crops, 
     def submit(command):
         subprocess.run(["bash", "-e", "-c", command], env=environment, cwd=tmp_path, check=True, capture_output=True)
 
-    submit(block("submit"))
-    said = (tmp_path / "finish.sh..out").read_text()
-    assert "Job 1 of 3 will make them" in said
+    submit(code_block("submit"))
+    text = (tmp_path / "finish.sh..out").read_text()
+    assert "Job 1 of 3 will build them" in text
     del environment["FAILING"], environment["SBATCH_ARRAY_INX"]
     submit("sbatch --array=1 array.sh; sbatch finish.sh")
-    whole = small_builds.build_dataset(recipe, crops, tmp_path / "whole", sets=None, metrics=None, page=True)
-    assert small_builds.read_files(tmp_path / "out" / whole.name) == small_builds.read_files(whole)
+    directory = small_builds.build_dataset(recipe, crops, tmp_path / "whole", sets=None, metrics=None, page=True)
+    assert small_builds.read_files(tmp_path / "out" / directory.name) == small_builds.read_files(directory)
 
 
-def test_folders_merged_by_copying_are_finished_and_the_commands_of_missing_jobs_are_named(
-    run, crops, recipe, tmp_path
-):
+def test_merged_folders_are_finished_and_commands_of_missing_jobs_are_named(run, crops, recipe, tmp_path):
     build = ["build", recipe, "--source", f"folder:{crops}", *"--storage both --jobs 1 --no-page --json --out".split()]
     for job in (0, 2):
-        made = run.succeeds(*build, f"machine{job}", "--part", f"{job}/4").json
-        assert 0 < made["made"] == made["parts"]
+        result = run.succeeds(*build, f"machine{job}", "--part", f"{job}/4").json
+        assert 0 < result["made"] == result["parts"]
         shutil.copytree(tmp_path / f"machine{job}", tmp_path / "my sets", dirs_exist_ok=True)
-    done = run.fails("Jobs 1,3 of 4 will make them", *build, "my sets", "--finish", code=1)
-    first, second, finish = re.findall(r"^  corruptset (.*)$", done.err, re.M)
-    assert "--finish in place of --part" in run.succeeds(first.replace(" --json", "")).out
+    finish_result = run.fails("Jobs 1,3 of 4 will build them", *build, "my sets", "--finish", code=1)
+    first, second, finish = re.findall(r"^  corruptset (.*)$", finish_result.err, re.M)
+    assert "--finish instead of --part" in run.succeeds(first.replace(" --json", "")).out
     run.succeeds(second)
-    whole = small_builds.build_dataset(recipe, crops, tmp_path / "whole", sets=None, metrics=None, storage="both")
-    assert run.succeeds(finish).json["digest"] == corruptset.open(whole).digest
-    assert small_builds.read_files(tmp_path / "my sets" / whole.name) == small_builds.read_files(whole)
+    directory = small_builds.build_dataset(recipe, crops, tmp_path / "whole", sets=None, metrics=None, storage="both")
+    assert run.succeeds(finish).json["digest"] == corruptset.open(directory).digest
+    assert small_builds.read_files(tmp_path / "my sets" / directory.name) == small_builds.read_files(directory)
 
 
 @pytest.mark.parametrize(
-    ("given", "text"),
+    ("arguments", "text"),
     [
         ("--part 7/7", "expected job i of n, as two whole numbers"),
         ("--part x/y", "'x/y' is not I/N"),
-        ("--part 0/2 --finish", "--part and --finish exclude each other"),
-        ("--finish", "contains no parts. Make them first, with --part i/n"),
+        ("--part 0/2 --finish", "--part and --finish cannot be combined"),
+        ("--finish", "contains no parts. First build the parts with --part i/n"),
     ],
 )
-def test_mistakes_are_named(run, given, text):
-    run.fails(text, f"build imagenet-c --samples 1 {given}", code=1 if given == "--finish" else 2)
+def test_array_job_errors_are_named(run, arguments, text):
+    run.fails(text, f"build imagenet-c --samples 1 {arguments}", code=1 if arguments == "--finish" else 2)

@@ -9,35 +9,35 @@ from small_builds import write_recipe
 
 
 @pytest.fixture(autouse=True)
-def forgotten():
+def plugin_cleanup():
     with without_plugins():
         yield
 
 
-def test_a_failure_is_a_sentence_and_exit_code_1(run, tmp_path):
+def test_failure_is_one_line_with_exit_code_1(run, tmp_path):
     (tmp_path / "wrong.py").write_text(
         HEAD + function_source("halved", "return images[:, ::2]", ", deterministic=True")
     )
-    told = run("check-corruption halved --plugin wrong.py --json")
-    (failure,) = told.json["failures"]
-    assert (told.code, told.json["ok"], told.json["plugin"]) == (1, False, "wrong")
+    events = run("check-corruption halved --plugin wrong.py --json")
+    (failure,) = events.json["failures"]
+    assert (events.code, events.json["ok"], events.json["plugin"]) == (1, False, "wrong")
     with without_plugins():
-        done = run("check-corruption halved --plugin wrong.py")
-    assert (done.code, done.out, done.err) == (1, "", f"{failure}\n")
+        result = run("check-corruption halved --plugin wrong.py")
+    assert (result.code, result.out, result.err) == (1, "", f"{failure}\n")
     assert failure == "halved returned the shape (1, 4, 8, 1); expected (1, 8, 8, 1), at 8x8 with 1 channel."
 
 
 @pytest.mark.ci
-def test_what_keeps_the_contract_is_said_to(run, tmp_path):
+def test_valid_corruption_is_confirmed(run, tmp_path):
     write_blinds(tmp_path)
-    done = run.succeeds("check-corruption blinds --plugin mine.py --no-large")
-    assert "the output is the same in another process" in done.out
-    assert "4000x6000" not in done.out
+    result = run.succeeds("check-corruption blinds --plugin mine.py --no-large")
+    assert "the output is the same in another process" in result.out
+    assert "4000x6000" not in result.out
     ours = run.succeeds("check-corruption rotate --param angle_deg=30 --no-large --json").json
     assert (ours["ok"], ours["plugin"], len(ours["checks"])) == (True, None, 6)
 
 
-def test_mistakes_are_exit_code_2(run, tmp_path):
+def test_usage_errors_have_exit_code_2(run, tmp_path):
     write_blinds(tmp_path)
     for line, sentence in (
         ("check-corruption fgo", "There is no corruption 'fgo'. Did you mean 'fog'?"),
@@ -49,7 +49,7 @@ def test_mistakes_are_exit_code_2(run, tmp_path):
         assert run.fails(sentence, line).out == ""
 
 
-def test_every_command_takes_a_plugin(run, tmp_path):
+def test_every_command_accepts_plugin(run, tmp_path):
     write_blinds(tmp_path)
     Image.new("RGB", (48, 40), "orange").save(tmp_path / "photo.png")
     write_recipe(tmp_path, name="own", more='[[sets]]\ncorruptions = ["blinds"]\nseverities = [1, 5]\n')

@@ -11,34 +11,34 @@ from example_images import encode_image
 PNG = encode_image(np.full((72, 72, 3), 90, np.uint8))
 
 
-def test_the_classes_are_named(run, recipe, tmp_path):
+def test_classes_are_listed(run, recipe, tmp_path):
     names = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu")
     a.write_files(tmp_path / "x", {f"{name}/1.png": PNG for name in names})
-    words = [recipe, "--source", f"folder:{tmp_path / 'x'}", "--sets", "contrast/1", "--jobs", "1"]
-    said = r"7: ant, bee, cat, dog, elk and 2 more"
-    assert said in run.succeeds("plan", *words).out
-    planned = run.succeeds("plan --json", *words).json
-    assert (planned["classes"], planned["first_classes"]) == (7, list(names[:5]))
-    assert said in run.succeeds("build", *words).out
+    arguments = [recipe, "--source", f"folder:{tmp_path / 'x'}", "--sets", "contrast/1", "--jobs", "1"]
+    message = r"7: ant, bee, cat, dog, elk and 2 more"
+    assert message in run.succeeds("plan", *arguments).out
+    plan_record = run.succeeds("plan --json", *arguments).json
+    assert (plan_record["classes"], plan_record["first_classes"]) == (7, list(names[:5]))
+    assert message in run.succeeds("build", *arguments).out
 
 
-def test_what_was_left_out_is_counted(run, recipe, tmp_path):
+def test_excluded_images_are_counted(run, recipe, tmp_path):
     a.write_files(tmp_path / "x", {"ant/1.png": PNG, "ant/2.png": b"", "bee/1.png": b"x", "cat/1.png": PNG})
     (tmp_path / "x/dog").mkdir()
-    words = [recipe, "--source", f"folder:{tmp_path / 'x'}", "--sets", "contrast/1", "--jobs", "1"]
-    run.fails("1 class folder and 2 files of the source cannot be used: dog/: is a class folder", "build", *words)
-    out = run.succeeds("build --skip-bad", *words).out
+    arguments = [recipe, "--source", f"folder:{tmp_path / 'x'}", "--sets", "contrast/1", "--jobs", "1"]
+    run.fails("1 class folder and 2 files of the source cannot be used: dog/: is a class folder", "build", *arguments)
+    out = run.succeeds("build --skip-bad", *arguments).out
     assert "Note: 1 class folder and 2 images are left out (listed under 'excluded' in manifest.json)." in out
     assert "Classes without images keep their labels" in out
     (tmp_path / "x/dog").rmdir()
-    assert "Note: 2 images are left out (listed" in run.succeeds("build --skip-bad --out other", *words).out
+    assert "Note: 2 images are left out (listed" in run.succeeds("build --skip-bad --out other", *arguments).out
 
 
-def test_labels_that_pandas_wrote_are_read_as_numbers(run, recipe, tmp_path):
+def test_labels_written_by_pandas_are_read_as_numbers(run, recipe, tmp_path):
     a.write_files(tmp_path / "x", {f"{i}.png": PNG for i in range(12)})
     (tmp_path / "labels.csv").write_text("file,label\n" + "".join(f"{i}.png,{i}.0\n" for i in range(12)))
-    words = [recipe, "--source", f"folder:{tmp_path / 'x'}", "--labels", tmp_path / "labels.csv", "--jobs", "1"]
+    arguments = [recipe, "--source", f"folder:{tmp_path / 'x'}", "--labels", tmp_path / "labels.csv", "--jobs", "1"]
     for command in ("plan", "build"):
-        assert "have a decimal point (0.0) and are read as whole numbers." in run.succeeds(command, *words).out
-    (built,) = (tmp_path / "corruptset-out").iterdir()
-    assert {sample.id: sample.label for sample in corruptset.open(built).samples} == {str(i): i for i in range(12)}
+        assert "have a decimal point (0.0) and are read as whole numbers." in run.succeeds(command, *arguments).out
+    (directory,) = (tmp_path / "corruptset-out").iterdir()
+    assert {sample.id: sample.label for sample in corruptset.open(directory).samples} == {str(i): i for i in range(12)}

@@ -27,21 +27,21 @@ done
 """
 
 
-def test_bash_completes_commands_options_and_names(built, tmp_path):
+def test_bash_completes_commands_options_and_names(dataset_dir, tmp_path):
     lines = {
         "corruptset build imagenet-c-29": ["imagenet-c-299"],
-        f"corruptset export imagefolder {built} --sets contrast/3,con": [
+        f"corruptset export imagefolder {dataset_dir} --sets contrast/3,con": [
             f"contrast/3,contrast/{n}" for n in range(1, 6)
         ],
     }
     environment = {**os.environ, "PATH": f"{COMMAND.parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
     command = [str(shutil.which("bash")), "--norc", "-c", COMPLETE, "bash", str(COMMAND), *lines]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.stderr == ""
-    assert [line.split() for line in done.stdout.splitlines()] == list(lines.values())
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert result.stderr == ""
+    assert [line.split() for line in result.stdout.splitlines()] == list(lines.values())
 
 
-def test_names_are_offered():
+def test_completion_offers_names():
     assert completion.corruptions("") == sorted(corruption_names())
     assert completion.corruptions("fog,snow/") == [f"fog,snow/{n}" for n in range(1, 6)]
     assert {"pairs", "imagenet-d", *recipe_names()} <= set(completion.recipes(""))
@@ -51,13 +51,13 @@ def test_names_are_offered():
     assert completion.calibrations("i") == ["imagenet", "inception"]
 
 
-def test_sets_are_those_of_a_build_of_a_recipe_or_none(built):
+def test_completion_offers_sets_of_build_or_recipe(dataset_dir):
     contrast = [f"contrast/{n}" for n in range(1, 6)]
-    for given, typed, offered in (
-        ({"manifest": built, "recipe": "cifar10-c"}, "", contrast),
-        ({"manifest": built}, "clean,contrast/2", ["clean,contrast/2"]),
+    for params, typed, offered in (
+        ({"manifest": dataset_dir, "recipe": "cifar10-c"}, "", contrast),
+        ({"manifest": dataset_dir}, "clean,contrast/2", ["clean,contrast/2"]),
         ({"recipe": "cifar10-c"}, "", sorted(spec.id for spec in load_recipe("cifar10-c").resolve().sets)),
         ({"recipe": "imagnet"}, "", []),
         ({"manifest": __file__}, "", []),
     ):
-        assert completion.sets(SimpleNamespace(params=given), typed) == offered
+        assert completion.sets(SimpleNamespace(params=params), typed) == offered

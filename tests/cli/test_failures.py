@@ -13,22 +13,22 @@ import pytest
 import typer
 
 from corruptset import errors
-from corruptset.cli.failures import guarded
+from corruptset.cli.failures import guard
 
 
 @pytest.fixture
 def fails(monkeypatch, capsys):
     """Return a function that raises an error in a command, and returns the exit code and the output."""
 
-    def call(error, line="list", **given):
+    def call(error, line="list", **kwargs):
         monkeypatch.setattr(sys, "argv", ["/bin/corruptset", *line.split()])
 
         def command(as_json=False):
             raise error
 
-        with pytest.raises(SystemExit) as left:
-            guarded(command)(**given)
-        return left.value.code, *capsys.readouterr()
+        with pytest.raises(SystemExit) as exc_info:
+            guard(command)(**kwargs)
+        return exc_info.value.code, *capsys.readouterr()
 
     return call
 
@@ -49,20 +49,20 @@ SYSTEM = [
 ]
 
 
-def test_every_kind_of_error_has_its_exit_code_and_its_message(fails, monkeypatch):
+def test_every_error_class_has_exit_code_and_message(fails, monkeypatch):
     own = [(getattr(errors, name)("given"), code) for code, names in CODES.items() for name in names]
     for error, code in own + SYSTEM:
-        left, out, err = fails(error)
-        assert (left, out, "given" in err, "Traceback" in err) == (code, "", True, False), error
+        exit_code, out, err = fails(error)
+        assert (exit_code, out, "given" in err, "Traceback" in err) == (code, "", True, False), error
         assert "report it" not in err, error
     monkeypatch.setenv("CORRUPTSET_DEBUG", "1")
     assert "Traceback" in fails(errors.RecipeError("given"))[2]
 
 
-def test_a_full_disk_a_quota_and_missing_inodes_are_told_apart(fails, monkeypatch, tmp_path):
+def test_full_disk_quota_and_missing_inodes_are_distinguished(fails, monkeypatch, tmp_path):
     free = os.statvfs(tmp_path)
     none = types.SimpleNamespace(f_files=1000, f_ffree=0, f_favail=0, f_bavail=1000, f_blocks=2000, f_frsize=4096)
-    for number, status, said in (
+    for number, status, message in (
         (errno.ENOSPC, free, "free some space or correct the path"),
         (errno.ENOSPC, none, "has free space, but no free inodes for new files (`df -i` shows them): delete files"),
         (errno.EDQUOT, free, "your disk quota is exhausted (`quota -s` shows it)"),
@@ -72,31 +72,31 @@ def test_a_full_disk_a_quota_and_missing_inodes_are_told_apart(fails, monkeypatc
         monkeypatch.setattr(os, "statvfs", lambda path, status=status: status)
         for name in (str(tmp_path / "no/such/file"), None):
             code, _, err = fails(OSError(number, os.strerror(number), name), "build imagenet-c")
-            assert (code, said in err, "run the same command again" in err) == (3, True, True), err
+            assert (code, message in err, "run the same command again" in err) == (3, True, True), err
 
 
-def test_json_carries_the_error_too(fails):
+def test_json_output_contains_error(fails):
     _, out, err = fails(errors.RecipeError("two [mistakes]"), as_json=True)
     error = {"kind": "RecipeError", "message": "two [mistakes]"}
     assert json.loads(out) == {"ok": False, "exit_code": 2, "error": error}
     assert "two [mistakes]" in err
 
 
-def test_an_error_of_our_own_says_what_to_report(fails):
+def test_internal_error_says_what_to_report(fails):
     code, out, err = fails(ZeroDivisionError("given"), "list a")
     assert (code, out, len(err.splitlines())) == (3, "", 1)
-    for said in ("please report it", "ZeroDivisionError: given", "corruptset list a"):
-        assert said in err
+    for message in ("please report it", "ZeroDivisionError: given", "corruptset list a"):
+        assert message in err
 
 
-def test_an_interrupted_build_says_how_to_resume(fails):
+def test_interrupted_build_says_how_to_resume(fails):
     for error in (KeyboardInterrupt(), errors.Interrupted("Interrupted.")):
         for line, resumes in (("build imagenet-c --out a", True), ("unpack a --out b", True), ("list", False)):
             code, _, err = fails(error, line)
             assert (code, "Interrupted" in err, f"corruptset {line}" in err) == (130, True, resumes)
 
 
-def test_an_error_that_an_interruption_causes_is_an_interruption(fails):
+def test_error_caused_by_interruption_counts_as_interruption(fails):
     """A signal while a file is opened can make closing it fail, and the file then seems to be damaged."""
     damaged = errors.VerificationError("1.jsonl: cannot be read (Bad file descriptor).")
     damaged.__context__ = OSError(errno.EBADF, os.strerror(errno.EBADF))
@@ -106,7 +106,7 @@ def test_an_error_that_an_interruption_causes_is_an_interruption(fails):
 
 
 @pytest.mark.parametrize("error", [typer.Exit(1), typer.BadParameter("given")])
-def test_typers_own_exceptions_pass(fails, error):
+def test_typer_exceptions_are_passed_on(fails, error):
     with pytest.raises(type(error)):
         fails(error)
 
@@ -123,10 +123,10 @@ corruptset.cli.main()
 """
 
 
-def test_names_of_files_that_are_not_read_as_utf_8_are_refused():
+def test_file_names_not_in_utf_8_are_rejected():
     """Test that another encoding is refused, because sample ids and random draws would depend on it."""
     locale = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
-    done = subprocess.run([sys.executable, "-c", NAMES], env=os.environ | locale, capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", NAMES], env=os.environ | locale, capture_output=True, text=True)
     message = "Python decodes file names as ascii here (LC_ALL=C), but corruptset needs UTF-8. Set PYTHONUTF8=1 and"
-    assert (done.returncode, done.stderr.count(message)) == (2, 2), done.stderr
-    assert json.loads(done.stdout)["error"]["kind"] == "ParameterError"
+    assert (result.returncode, result.stderr.count(message)) == (2, 2), result.stderr
+    assert json.loads(result.stdout)["error"]["kind"] == "ParameterError"

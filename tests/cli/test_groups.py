@@ -15,7 +15,7 @@ CONTRAST = '[[sets]]\nclean = true\n[[sets]]\ncorruptions = ["contrast"]\nseveri
 QUIET = "--jobs 1 --metrics 0 --storage folder --no-page --json"
 
 
-def records(root):
+def read_records(root):
     """Return the manifest and the rows of samples.jsonl."""
     rows = [json.loads(line) for line in (root / "samples.jsonl").read_text("utf-8").splitlines()]
     return json.loads((root / "manifest.json").read_text("utf-8")), rows
@@ -24,29 +24,29 @@ def records(root):
 HELD = {"duck", "rabbit_face", "shark", "victory_hand_type_3"}
 
 
-def test_icons50_is_cut_in_two(run, tmp_path):
+def test_icons50_is_split_by_group(run, tmp_path):
     icons50 = f"icons50:{icons.write_file(tmp_path / 'Icons-50.npy')}"
-    source, seen = ("--source", icons50), []
+    source, events = ("--source", icons50), []
     test = tmp_path / "test/icons50-subtype-1.0.0"
     for part, name, options in (("test", icons50, ""), ("train", icons50, f"--train --disjoint-from {test}")):
-        built = run.succeeds(f"build icons50-subtype --source {name} {QUIET} --out {part} {options}").json
-        root = Path(built["directory"])
-        made, rows = records(root)
-        assert made["selection"]["hold_out"] == {"groups": sorted(HELD), "part": part}
-        assert made["selection"]["grouping"] == "subtype"
-        assert {s["role"] for s in (*made["sets"], *made["recipe"]["sets"])} == {part}
+        result = run.succeeds(f"build icons50-subtype --source {name} {QUIET} --out {part} {options}").json
+        root = Path(result["directory"])
+        results, rows = read_records(root)
+        assert results["selection"]["hold_out"] == {"groups": sorted(HELD), "part": part}
+        assert results["selection"]["grouping"] == "subtype"
+        assert {s["role"] for s in (*results["sets"], *results["recipe"]["sets"])} == {part}
         assert {row["group"] in HELD for row in rows} == {part == "test"}
         assert ": duck, " in (root / "README.md").read_text("utf-8")
-        seen += [(row["id"], row["group"]) for row in rows]
+        events += [(row["id"], row["group"]) for row in rows]
         assert (
             run.succeeds("rebuild --jobs 1 --json", root, *source, "--out", f"{part} again").json["identical"] is True
         )
-    assert sorted(seen) == [(f"data/{i:05d}", group) for i, group in enumerate(icons.icon_fields()["subtype"])]
+    assert sorted(events) == [(f"data/{i:05d}", group) for i, group in enumerate(icons.icon_fields()["subtype"])]
     # The other part is another build, so it cannot be built in the same place.
     run.fails("selection", f"build icons50-subtype --train {QUIET} --out test", *source)
     (test / "samples.jsonl").unlink()
     run.succeeds("verify --jobs 1 --repair", test, *source)
-    assert {row["group"] for row in records(test)[1]} == HELD
+    assert {row["group"] for row in read_records(test)[1]} == HELD
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def build(run, tmp_path):
         root = Path(
             run.succeeds(f"build {recipe} --source folder:birds {QUIET} --out {out} {options}").json["directory"]
         )
-        return root, *records(root)
+        return root, *read_records(root)
 
     return call
 
@@ -75,17 +75,17 @@ GROUPS = "--groups groups.csv"
 REMAKE = "--jobs 1 --source folder:birds"
 
 
-def test_a_csv_adds_groups_and_changes_no_digest(build):
-    (_, plain, before), (root, whole, after) = build("plain"), build("whole", GROUPS)
-    assert plain["digest"] == whole["digest"]
+def test_csv_adds_groups_without_changing_digests(build):
+    (_, plain, before), (root, full, after) = build("plain"), build("whole", GROUPS)
+    assert plain["digest"] == full["digest"]
     assert not {"grouping", "hold_out"} & plain["selection"].keys()
     assert [row.pop("group") for row in after] == ["day", "night", "dusk", "day"] * 2
     assert after == before
-    assert whole["selection"] == plain["selection"] | {"grouping": "csv"}
+    assert full["selection"] == plain["selection"] | {"grouping": "csv"}
     assert "groups.csv" not in (root / "manifest.json").read_text("utf-8")
 
 
-def test_a_folder_is_cut_by_a_csv(run, build, tmp_path):
+def test_folder_is_split_by_csv(run, build, tmp_path):
     root, _, rows = build("held", f"{GROUPS} --hold-out 'group=d*'")
     assert [row["id"] for row in rows] == ["crow/0", "crow/2", "crow/3", "wren/0", "wren/2", "wren/3"]
     for options in ("", GROUPS):
@@ -105,7 +105,7 @@ def test_a_folder_is_cut_by_a_csv(run, build, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ("--hold-out group=day", "The source has no groups"),
         ("--train", "the recipe small-c holds out no groups. Name groups with --hold-out group=NAME."),
@@ -113,5 +113,5 @@ def test_a_folder_is_cut_by_a_csv(run, build, tmp_path):
         ("--groups none.csv", "The groups none.csv cannot be read"),
     ],
 )
-def test_mistakes_are_said_before_anything_is_written(run, build, options, said):
-    run.fails(said, f"build small-c-png.toml --source folder:birds --out out {options}")
+def test_group_errors_are_reported_before_anything_is_written(run, build, options, message):
+    run.fails(message, f"build small-c-png.toml --source folder:birds --out out {options}")

@@ -21,7 +21,7 @@ COMMANDS = typer.main.get_command(app).commands
 
 
 @pytest.fixture
-def handed(run, monkeypatch):
+def run_with_stub(run, monkeypatch):
     """Return a function that runs a command with a replaced function, and returns the output and the arguments."""
 
     def call(line, answer=None):
@@ -38,12 +38,12 @@ def handed(run, monkeypatch):
         with monkeypatch.context() as patch:
             for place in (home, corruptset):
                 patch.setattr(place, name, record)
-            done = run(line)
-        (given,) = calls
-        given |= given.pop("options", {})
-        assert callable(given.pop("progress", print))
-        assert answer is not None or (done.code, "The disk is full." in done.err) == (3, True)
-        return done, given
+            result = run(line)
+        (options,) = calls
+        options |= options.pop("options", {})
+        assert callable(options.pop("progress", print))
+        assert answer is not None or (result.code, "The disk is full." in result.err) == (3, True)
+        return result, options
 
     return call
 
@@ -73,10 +73,10 @@ OTHER = {
 }
 
 
-def words_of(parameter, value):
+def command_line_words(parameter, value):
     """Return the words with which a parameter is given on the command line."""
     values = value if isinstance(value, list) else [value]
-    texts = [TYPED[parameter.name]] if parameter.name in TYPED else [str(one) for one in values]
+    texts = [TYPED[parameter.name]] if parameter.name in TYPED else [str(item) for item in values]
     if parameter.param_type_name == "argument":
         return texts
     if isinstance(value, bool):
@@ -87,48 +87,61 @@ def words_of(parameter, value):
 @pytest.mark.parametrize(
     "name", "plan build verify rebuild export page pack unpack publish fetch predict preview compare".split()
 )
-def test_every_option_reaches_its_function_and_has_its_default(handed, name):
+def test_every_option_reaches_its_function_with_its_default(run_with_stub, name):
     values = VALUES | OTHER.get(name, {})
     own = OWN | ({"calibration"} if name == "verify" else set()) | (PAIR_OPTIONS - values.keys())
-    parameters = [one for one in COMMANDS[name].params if one.name not in own]
-    typed = [word for one in parameters for word in words_of(one, values[one.name])]
-    _, given = handed(shlex.join([name, *typed]))
-    assert {one.name: given.get(one.name) for one in parameters} == {one.name: values[one.name] for one in parameters}
-    needed = [one for one in parameters if one.required or one.param_type_name == "argument"]
-    _, given = handed(shlex.join([name, *(word for one in needed for word in words_of(one, values[one.name]))]))
+    parameters = [item for item in COMMANDS[name].params if item.name not in own]
+    typed = [word for parameter in parameters for word in command_line_words(parameter, values[parameter.name])]
+    _, call_arguments = run_with_stub(shlex.join([name, *typed]))
+    assert {parameter.name: call_arguments.get(parameter.name) for parameter in parameters} == {
+        parameter.name: values[parameter.name] for parameter in parameters
+    }
+    needed = [parameter for parameter in parameters if parameter.required or parameter.param_type_name == "argument"]
+    _, call_arguments = run_with_stub(
+        shlex.join(
+            [name, *(word for parameter in needed for word in command_line_words(parameter, values[parameter.name]))]
+        )
+    )
     for option, default in inspect.signature(getattr(corruptset, name)).parameters.items():
         # A command has a default for its output, while the function may not write a file.
-        if option in given.keys() - {"out", *(one.name for one in needed)} and default.default is not default.empty:
-            assert given[option] == default.default or not (given[option] or default.default), option
+        if (
+            option in call_arguments.keys() - {"out", *(parameter.name for parameter in needed)}
+            and default.default is not default.empty
+        ):
+            assert call_arguments[option] == default.default or not (call_arguments[option] or default.default), option
 
 
-def test_options_of_which_a_command_makes_something_else(handed):
-    assert handed("build x --part 2/5 --metrics 0")[1].items() >= {"part": (2, 5), "metrics": 0}.items()
-    assert handed("build x --finish")[1]["finish"] is True
-    assert handed("verify d --calibration tiny --rederive all")[1].items() >= {
+def test_converted_options_reach_their_functions(run_with_stub):
+    assert run_with_stub("build x --part 2/5 --metrics 0")[1].items() >= {"part": (2, 5), "metrics": 0}.items()
+    assert run_with_stub("build x --finish")[1]["finish"] is True
+    assert run_with_stub("verify d --calibration tiny --rederive all")[1].items() >= {
         "calibration_side": 64, "rederive": "all"
     }.items()  # fmt: skip
 
 
-def report_of(*problems, mended=None):
+def make_report(*problems, mended=None):
     return VerificationReport("d", "pixels", "sha256:0", list(problems), mended=mended)
 
 
-def test_a_report_is_printed_and_decides_the_exit_code(handed):
-    bad = report_of(*(Problem(f"images/{i}.JPEG", "missing", "is not there [b]") for i in range(60)))
-    done, _ = handed("verify d", bad)
-    assert (done.code, "60 problems" in done.err) == (1, True)
-    assert "missing: images/0.JPEG: is not there [b]" in done.out
-    assert "10 more" in done.out
-    done, _ = handed("verify d --json", bad)
-    assert (done.code, len(done.json["problems"])) == (1, 60)
-    done, _ = handed("verify d", report_of())
-    assert (done.code, "verified" in done.out) == (0, True)
-    left = Problem("manifest.json", "unmended", "it is gone")
-    done, _ = handed("verify d --repair", report_of(left, mended=[f"images/{i}.JPEG" for i in range(60)]))
-    assert done.code == 1
-    for words in ("repaired: images/0.JPEG", "10 more repaired", "unmended: manifest.json: it is gone"):
-        assert words in done.out
+def test_report_is_printed_and_determines_exit_code(run_with_stub):
+    bad = make_report(*(Problem(f"images/{i}.JPEG", "missing", "is not there [b]") for i in range(60)))
+    result, _ = run_with_stub("verify d", bad)
+    assert (result.code, "60 problems" in result.err) == (1, True)
+    assert "missing: images/0.JPEG: is not there [b]" in result.out
+    assert "10 more" in result.out
+    result, _ = run_with_stub("verify d --json", bad)
+    assert (result.code, len(result.json["problems"])) == (1, 60)
+    good = make_report()
+    good.checked.update(sets=2, samples=6, images=12, files=8, bytes=4096)
+    result, _ = run_with_stub("verify d", good)
+    assert "d: verified (2 sets, 6 samples, 12 images, 8 other files, 4.1 kB on disk)" in result.out
+    result, _ = run_with_stub("verify d", make_report())
+    assert (result.code, "verified" in result.out) == (0, True)
+    problem = Problem("manifest.json", "unmended", "it is gone")
+    result, _ = run_with_stub("verify d --repair", make_report(problem, mended=[f"images/{i}.JPEG" for i in range(60)]))
+    assert result.code == 1
+    for arguments in ("repaired: images/0.JPEG", "10 more repaired", "unmended: manifest.json: it is gone"):
+        assert arguments in result.out
 
 
 BUILT = SimpleNamespace(
@@ -138,7 +151,7 @@ FILES = tuple(f"sets/{i}.jsonl" for i in range(7))
 
 
 @pytest.mark.parametrize(
-    ("line", "answer", "said", "record"),
+    ("line", "answer", "message", "record"),
     [
         (
             "rebuild m",
@@ -162,13 +175,20 @@ FILES = tuple(f"sets/{i}.jsonl" for i in range(7))
         (
             "predict d --model m.toml --out p",
             vars(Predicted(Path("p"), "net", "sha256:1", {"clean": 0.987, "fog/3": 0.5}, ("clean",), 7, 1.25)),
-            ["clean=0.987, fog/3=0.5", "Images: 7", "Time: 1 s", "Kept from before: clean", "net", "sha256:1"],
+            [
+                "set accuracy % clean 98.70 fog/3 50.00",
+                "Images: 7",
+                "Time: 1 s",
+                "Kept from before: clean",
+                "net",
+                "sha256:1",
+            ],
             {"accuracy": {"clean": 0.987, "fog/3": 0.5}, "kept": ["clean"], "directory": "p"},
         ),
     ],
     ids=["rebuild", "export", "predict"],
 )
-def test_it_is_said_what_was_written(handed, line, answer, said, record):
-    text = " ".join(handed(line, SimpleNamespace(**answer))[0].out.split())
-    assert [words for words in said if words not in text] == []
-    assert record.items() <= handed(f"{line} --json", SimpleNamespace(**answer))[0].json.items()
+def test_written_files_are_listed(run_with_stub, line, answer, message, record):
+    text = " ".join(run_with_stub(line, SimpleNamespace(**answer))[0].out.split())
+    assert [arguments for arguments in message if arguments not in text] == []
+    assert record.items() <= run_with_stub(f"{line} --json", SimpleNamespace(**answer))[0].json.items()

@@ -13,7 +13,7 @@ import corruptset
 
 
 @pytest.fixture
-def scored(run, tmp_path):
+def score_command(run, tmp_path):
     """Build regions, write predictions for them, and return the command line of score."""
 
     def make(regions):
@@ -29,18 +29,18 @@ def scored(run, tmp_path):
     return make
 
 
-def test_maps_of_the_first_images(scored, run, tmp_path):
-    assert "maps of 1 image" in run.succeeds(scored(EXHAUSTIVE), "--out", "s").out
+def test_maps_of_first_images_are_written(score_command, run, tmp_path):
+    assert "maps of 1 image" in run.succeeds(score_command(EXHAUSTIVE), "--out", "s").out
     (file,) = (tmp_path / "s/maps").rglob("*.png")
-    with Image.open(file) as picture:
-        assert picture.size[0] >= 640
+    with Image.open(file) as image:
+        assert image.size[0] >= 640
     scores = json.loads((tmp_path / "s/scores.json").read_text())["scores"]
-    fragile = {one["name"]: one["value"] for one in scores if one["name"].startswith("fragile.")}
+    fragile = {score["name"]: score["value"] for score in scores if score["name"].startswith("fragile.")}
     assert {name.split(".")[1] for name in fragile} == {"s26", "s29"}
     assert 0 < fragile["fragile.s26.loose_shift"] <= 1
 
 
-def test_maps_that_cannot_be_drawn(scored, run):
-    line = scored(SAMPLED)
+def test_maps_that_cannot_be_drawn_are_rejected(score_command, run):
+    line = score_command(SAMPLED)
     run.fails("--maps needs --out FOLDER", line)
     run.fails("Maps need an anchor at every position", line, "--out", "s")

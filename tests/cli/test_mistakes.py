@@ -14,7 +14,7 @@ MISTAKES = {
     "plan ccc-hard": "It is the recipe of a stream, for `corruptset stream ccc-hard`, and comes with the package",
     "show blak_lines --ladder text": "black_lines",
     "show fog --ladder text": "'fog' has no levels",
-    "corrupt sample:astronaut fog-1+snow-2p5 --ladder text": "goes with a gradual degradation",
+    "corrupt sample:astronaut fog-1+snow-2p5 --ladder text": "can only be used with a gradual degradation",
     "show black_lines --ladder txt": "'evaluated', 'text'",
     "corrupt sample:astronaut fog": "severity",
     "corrupt sample:astronaut fog -s 6": "severity is 6; expected a number from 0 to 5",
@@ -46,7 +46,7 @@ MISTAKES = {
     "export '' data --out o": "'' is not a layout. Known layouts:",
     "build imagenet-c --scheduler ''": "scheduler is ''; expected an address such as tcp://host:8786",
     "plan imagenet-c --device cuda": "device is 'cuda', but no set needs a model",
-    "build imagenet-c --out /proc/x": "/proc/x cannot be made: No such file or directory. Nothing was written;",
+    "build imagenet-c --out /proc/x": "/proc/x cannot be created: No such file or directory. Nothing was written.",
     "build imagenet-c --sets contrast/1 --out ftp://h/x": "ftp://h/x: builds are written to a local folder.",
     "pack data --out s3://bucket/x": "s3://bucket/x: archives are written to a local folder.",
     "verify s3://bucket/x": "To download one, use `corruptset fetch`.",
@@ -54,7 +54,7 @@ MISTAKES = {
     "build --sed 3": "--seed",
     "corrupt sample:astronaut gaussian-noise -s 3": "Did you mean 'gaussian_noise'?",
     "corrupt sample:astronaut fog 3": "--severity 3",
-    "corrupt fog sample:astronaut -s 3": "fog is a corruption, and the image comes first",
+    "corrupt fog sample:astronaut -s 3": "fog is the name of a corruption. The image must come first.",
     "preview astronaut": "Did you mean sample:astronaut?",
     "show gaussian-noise": "Did you mean 'gaussian_noise'? `corruptset list",
     "build imagenet": "Did you mean 'imagenet-c'? Also near: ",
@@ -72,13 +72,14 @@ MISTAKES = {
     "list recipe": "'recipe' is not one of 'corruptions', 'recipes', 'sources', 'calibrations'",
     "plan pairs": "as in: corruptset build pairs --first-stages fog,rotate --second-stages gaussian_noise --",
     "plan pairs --first-stages fgo --second-stages snow": "Did you mean 'fog'",
-    "plan pairs --first-stages fgo --second-stages snow:a=2,x=snow:q=3 --calibration tiny": "has 3 mistakes",
+    "plan pairs --first-stages fgo --second-stages snow:a=2,x=snow:q=3 --calibration tiny": "contains 3 errors",
     "plan pairs --first-stages fog --second-stages snow --severities 6": "item 1: is 6; expected a severity from",
     "plan pairs --first-stages fog:weight=1 --second-stages snow": "so it needs a short name",
     "plan pairs --first-stages a=fog:weight --second-stages snow": "'weight' in 'a=fog:weight' is not an assignment",
     "plan pairs --first-stages fog --second-stages snow --severities one": "is not a list of whole numbers",
-    "plan --second-stages snow --orders both": "--second-stages and --orders: only with the recipe 'pairs'",
-    "plan imagenet-c --severities 3": "imagenet-c has no pairs, so --severities cannot be used",
+    "plan --second-stages snow --orders both": "--second-stages and --orders can only be used with the recipe 'pairs'",
+    "plan imagenet-c --severities 3": "cannot be used. Select severities with --sets, such as --sets '*/3,*/5'.",
+    "build imagenet-c --format png": "No such option: --format. Files or HDF5 shards are chosen by --storage, and PNG ",
     "plan imagenet-c --first 0": "--first",
     "plan pairs --first fog --second-stages snow": "--first",
     "pack . --out p --max-bytes much": "size such as 50GB",
@@ -90,21 +91,21 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("line", MISTAKES)
-def test_a_mistake_leaves_with_two_and_says_what_was_expected(run, line):
-    done = run.fails(MISTAKES[line], line)
-    assert done.out == ""
-    assert "Value error" not in done.err
-    said = [one for one in done.err.splitlines() if one and not re.match("Usage: |Try |[╭╰ ]", one)]
-    assert len(said) <= 3 or "mistakes" in done.err, "a list of what is known is indented"
+def test_usage_error_exits_with_2_and_states_expected_value(run, line):
+    result = run.fails(MISTAKES[line], line)
+    assert result.out == ""
+    assert "Value error" not in result.err
+    message = [line for line in result.err.splitlines() if line and not re.match("Usage: |Try |[╭╰ ]", line)]
+    assert len(message) <= 3 or " errors:" in result.err, "a list of what is known is indented"
 
 
-def test_a_link_to_itself_is_no_place(run, built, tmp_path):
+def test_link_to_itself_is_not_valid_place(run, dataset_dir, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
-    for line in ("build imagenet-c --sets contrast/1", f"pack {built}", f"export imagefolder {built}"):
+    for line in ("build imagenet-c --sets contrast/1", f"pack {dataset_dir}", f"export imagefolder {dataset_dir}"):
         run.fails("loop is ", line, "--out", "loop")
 
 
-def test_list_names_everything(run):
+def test_list_prints_all_names(run):
     text = run.succeeds("list").out
     corruptions = run.succeeds("list --json").json["corruptions"]
     assert [row["name"] for row in corruptions] == list(corruption_names())
@@ -116,11 +117,11 @@ def test_list_names_everything(run):
     assert [strength[name] for name in ("fog", "canny_edges", "posterize", "salt_pepper")] == [
         ([1, 2, 3, 4, 5], None), ([1], None), ([], 30), ([], None)
     ]  # fmt: skip
-    shown = {line.split()[0]: line for line in text.replace("gradual ", "", 1).splitlines()}
-    assert "level 1-99" in shown["black_lines"]
-    assert "parameters" in shown["salt_pepper"]
+    rows_by_name = {line.split()[0]: line for line in text.replace("gradual ", "", 1).splitlines()}
+    assert "level 1-99" in rows_by_name["black_lines"]
+    assert "parameters" in rows_by_name["salt_pepper"]
     assert [row["name"] for row in corruptions if not row["preserves_geometry"]] == [
-        name for name, line in shown.items() if line.rstrip().endswith("moves")
+        name for name, line in rows_by_name.items() if line.rstrip().endswith("moves")
     ]
     recipes = {r["name"]: r for r in run.succeeds("list recipes --json").json["recipes"]}
     assert (recipes["imagenet-c"]["sets"], recipes["imagenet-c"]["images"]) == (76, 3_800_000)
@@ -130,15 +131,15 @@ def test_list_names_everything(run):
 
 def test_show_prints_documentation_tables_and_reference(run):
     text = run.succeeds("show motion_blur").out
-    for wanted in ("motion_blur", "angle_deg", "Calibration cifar", "radius", "sigma", "Reference"):
-        assert wanted in text
+    for expected in ("motion_blur", "angle_deg", "Calibration cifar", "radius", "sigma", "Reference"):
+        assert expected in text
     assert run.succeeds("show motion_blur --json").json["tables"]["imagenet"]["5"] == {"radius": 20.0, "sigma": 15.0}
     assert run.succeeds("show imagenet-d --json").json["recipe"]["name"] == "imagenet-c"
     assert run.succeeds("show cifar --json").json["side"] == 32
 
 
 @pytest.mark.ci
-def test_a_scheduler_that_cannot_be_reached_is_named(run):
+def test_unreachable_scheduler_is_named(run):
     """Test these mistakes with Dask installed, which raises other errors for them."""
     address = "tls://127.0.0.1:1"
     run.fails(f"No Dask scheduler answers at {address}", "build imagenet-c --scheduler", address)

@@ -7,19 +7,19 @@ import small_builds
 from PIL import Image
 
 
-def ice(folder, side):
+def write_texture(folder, side):
     folder.mkdir()
     grain = np.random.default_rng(0).integers(90, 160, (side, side + 1, 3))
     Image.fromarray((grain + np.array([0, 10, 30])).astype(np.uint8)).save(folder / "ice.png")
     return folder
 
 
-def test_plan_and_build_say_that_they_are_not_the_published_ones(run, tmp_path):
-    ice(tmp_path / "ice", 260)
+def test_plan_and_build_state_that_textures_are_custom(run, tmp_path):
+    write_texture(tmp_path / "ice", 260)
     for command in ("plan", "build --metrics 0 --no-page --out x"):
         line = f"{command} imagenet-c --samples 1 --jobs 1 --frost-textures ice --sets"
-        said = run.succeeds(f"{line} frost/1").out
-        assert "Note: The frost textures are not the published ones" in said
+        output = run.succeeds(f"{line} frost/1").out
+        assert "Note: The frost textures are not the published ones" in output
         # The note is also printed for a finished build.
         assert (
             run.succeeds(f"{line} frost/1 --json")
@@ -31,15 +31,15 @@ def test_plan_and_build_say_that_they_are_not_the_published_ones(run, tmp_path):
     )
 
 
-def test_too_small_ones_are_refused_before_anything_is_written(run, tmp_path):
-    ice(tmp_path / "ice", 223)
-    said = "ice.png: 223x224, at the texture scale 1, does not cover an image of 224x224"
-    run.fails(said, "build imagenet-c --samples 1 --frost-textures ice --out out")
+def test_too_small_textures_are_rejected_before_anything_is_written(run, tmp_path):
+    write_texture(tmp_path / "ice", 223)
+    message = "ice.png: 223x224, at the texture scale 1, does not cover an image of 224x224"
+    run.fails(message, "build imagenet-c --samples 1 --frost-textures ice --out out")
 
 
-def test_images_of_several_sizes_are_all_looked_at(run, tmp_path):
+def test_images_of_several_sizes_are_all_checked(run, tmp_path):
     """A plan looks at eight images, but the check of the source also sees the larger one."""
-    ice(tmp_path / "ice", 120)
+    write_texture(tmp_path / "ice", 120)
     (tmp_path / "photos/one").mkdir(parents=True)
     for i in range(40):
         side = 130 if i == 1 else 60

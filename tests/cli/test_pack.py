@@ -7,7 +7,7 @@ from pathlib import Path
 import small_builds
 
 
-def test_build_pack_unpack_verify(run, shared_data):
+def test_pack_and_unpack_round_trip(run, shared_data):
     root = shared_data.build(crops={"classes": 3}, storage="both")
     packed = run.succeeds("pack --out p --json --by set", root).json
     first, *others = (set(a["sets"]) for a in packed["archives"])
@@ -16,18 +16,18 @@ def test_build_pack_unpack_verify(run, shared_data):
     assert set(one["absent"]) == set(part["absent"]) == set().union(*others) - first
     assert part["partial"] is True
     assert "This is a part of the dataset." in run.succeeds("verify", one["path"]).out
-    whole = run.succeeds("unpack --json --out u p").json
-    assert (whole["digest"], whole["absent"]) == (packed["digest"], [])
-    assert small_builds.read_files(Path(whole["path"])) == small_builds.read_files(root)
-    run.succeeds("verify", whole["path"])
+    result = run.succeeds("unpack --json --out u p").json
+    assert (result["digest"], result["absent"]) == (packed["digest"], [])
+    assert small_builds.read_files(Path(result["path"])) == small_builds.read_files(root)
+    run.succeeds("verify", result["path"])
 
 
-def test_families_come_from_the_corruptions(run, shared_data):
+def test_families_come_from_corruptions(run, shared_data):
     ones = "speckle_noise gaussian_blur gaussian_noise contrast brightness".split()
-    more = f"[[sets]]\ncorruptions = {ones}\nseverities = [1]\n[[sets]]\nclean = true\n"
-    more += '[[sets]]\ncorruptions = ["contrast"]\nseverities = [2, 4]\n'
-    more += '[[sets]]\nchain = ["brightness-3", "contrast-2"]\n'
-    root = shared_data.build(crops={"classes": 2}, recipe={"more": more})
+    extra = f"[[sets]]\ncorruptions = {ones}\nseverities = [1]\n[[sets]]\nclean = true\n"
+    extra += '[[sets]]\ncorruptions = ["contrast"]\nseverities = [2, 4]\n'
+    extra += '[[sets]]\nchain = ["brightness-3", "contrast-2"]\n'
+    root = shared_data.build(crops={"classes": 2}, recipe={"more": extra})
     assert {
         a["path"].split("-")[-1]: a["sets"]
         for a in run.succeeds("pack --out p --by family --json", root).json["archives"]
@@ -44,7 +44,7 @@ def test_families_come_from_the_corruptions(run, shared_data):
     assert "| `contrast/1..2`, `contrast/4` |" in Path("p/README.md").read_text("utf-8")
 
 
-def test_mistakes(run, shared_data, tmp_path):
+def test_pack_errors_are_named(run, shared_data, tmp_path):
     root = shared_data.build(crops={"classes": 2}, sets=["clean"])
     run.fails("", "pack --out p", tmp_path, code=1)
     run.fails("nothing.tar", "unpack nothing.tar --out u")
@@ -54,5 +54,5 @@ def test_mistakes(run, shared_data, tmp_path):
     run.fails("q", "pack --out q", root)
     path = next((tmp_path / "q/data").glob("*-clean.tar"))
     path.write_bytes(path.read_bytes().replace(b"IHDR", b"IHDX", 1))
-    done = run("unpack --out u", path)
-    assert (done.code, "images/clean/00_class/im.0.png' has sha256:" in done.err) == (1, True)
+    result = run("unpack --out u", path)
+    assert (result.code, "images/clean/00_class/im.0.png' has sha256:" in result.err) == (1, True)

@@ -21,7 +21,7 @@ OWN = {"pairs", "my-recipe.toml", "own.toml", "grid.toml"}
 """Pairs, and recipes that the pages tell the reader to write."""
 
 
-def shown(text):
+def documented_commands(text):
     """Return the commands of a page, which are lines of fenced shell blocks and lines indented by four spaces."""
     blocks = re.findall(r"^```(?:sh|bash|console)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     lines = "\n".join(blocks).split("\n") + re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)
@@ -29,7 +29,7 @@ def shown(text):
 
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-LINES = list(dict.fromkeys(line for page in PAGES for line in shown(page.read_text("utf-8"))))
+LINES = list(dict.fromkeys(line for page in PAGES for line in documented_commands(page.read_text("utf-8"))))
 WITHOUT_MORE = re.compile(
     r"corruptset (list|corrupt|preview)\b(?!.*--(?:surrogate|plugin))|corruptset show [a-z_-]+( |$)"
 )
@@ -38,17 +38,17 @@ MANY = re.compile(r"--recipe image-degrade-30|corruptset preview(?!.*--sets)")
 """Previews of many sets take most of the time, so they are marked ci."""
 
 
-def test_the_command_line_takes_what_pages_show(run):
+def test_command_line_accepts_documented_commands(run):
     for line in LINES:
         _, name, *arguments = shlex.split(line, comments=True)
         try:
-            given = COMMANDS[name].make_context(name, arguments).params
+            options = COMMANDS[name].make_context(name, arguments).params
         except Exception as e:  # These are exceptions of typer.
             raise AssertionError(line) from e
-        if name in ("build", "plan") and given["recipe"] not in OWN:
-            load_recipe(given["recipe"])
-        if name in ("build", "plan", "rebuild") and given["source"] is not None:
-            assert given["source"].partition(":")[0] in SCHEMES, line
+        if name in ("build", "plan") and options["recipe"] not in OWN:
+            load_recipe(options["recipe"])
+        if name in ("build", "plan", "rebuild") and options["source"] is not None:
+            assert options["source"].partition(":")[0] in SCHEMES, line
     assert len(LINES) > 70
     assert len(RUN) > 12
     pairs = [
@@ -60,13 +60,13 @@ def test_the_command_line_takes_what_pages_show(run):
 
 
 @pytest.mark.parametrize("line", [pytest.param(line, marks=[pytest.mark.ci] * bool(MANY.search(line))) for line in RUN])
-def test_it_runs(line, run, tmp_path):
+def test_documented_commands_run(line, run, tmp_path):
     pixels = np.random.default_rng(1).integers(0, 256, (60, 80, 3), np.uint8)
     Image.fromarray(pixels).resize((240, 180)).save(tmp_path / "photo.jpg")
-    done = run.succeeds(*shlex.split(line, comments=True)[1:])
-    made = set(tmp_path.iterdir()) - {tmp_path / "photo.jpg"}
+    result = run.succeeds(*shlex.split(line, comments=True)[1:])
+    results = set(tmp_path.iterdir()) - {tmp_path / "photo.jpg"}
     if line.split()[1] in ("corrupt", "preview"):
-        with Image.open(made.pop()) as picture:
-            assert picture.size[0] >= 180
-    assert done.out.strip()
-    assert not made
+        with Image.open(results.pop()) as image:
+            assert image.size[0] >= 180
+    assert result.out.strip()
+    assert not results

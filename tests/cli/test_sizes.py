@@ -12,7 +12,7 @@ from corruptset.quantities import size
 SETS = "gaussian_noise/[15],fog/3,contrast/5,pixelate/4"
 
 
-def disk(root):
+def disk_usage(root):
     return sum(p.stat().st_size for p in root.rglob("*") if p.is_file())
 
 
@@ -30,30 +30,30 @@ def cifar(tmp_path_factory):
         pytest.param("CIFAR --first 40 --storage hdf5", SETS, marks=pytest.mark.ci),
     ],
 )
-def test_all_say_what_is_on_the_disk(run, cifar, tmp_path, asked, sets):
+def test_all_commands_report_size_on_disk(run, cifar, tmp_path, asked, sets):
     asked = f"{asked.replace('CIFAR', cifar)} --sets {sets} --jobs 1"
-    planned, said = run.succeeds(f"plan --json {asked}").json, run.succeeds(f"plan {asked}").out
-    built = run.succeeds(f"build --out sets {asked}").out
+    plan_record, message = run.succeeds(f"plan --json {asked}").json, run.succeeds(f"plan {asked}").out
+    output = run.succeeds(f"build --out sets {asked}").out
     (root,) = (tmp_path / "sets").iterdir()
-    real = disk(root)
-    assert abs(planned["bytes"] / real - 1) < 0.15, (planned["bytes"], real)
-    assert re.search(r"about [\d.]+ [kM]B(| \(within .*\)) on disk", said)
-    for text in (built, run.succeeds("show", root).out):
-        assert re.search(rf"^Size: +{size(real)}$", text, re.MULTILINE)
-    assert f"{size(real)} on disk" in run.succeeds("verify", root).out
-    assert run.succeeds(f"build --out sets --json {asked}").json["bytes"] == real
-    assert sorted(planned["alone"]) == ["folder", "hdf5"] * ("--samples" in asked)
-    for text in (said, built):
-        assert ("Every image is stored twice" in text) == bool(planned["alone"])
-    for form, estimate in planned["alone"].items():
+    actual_bytes = disk_usage(root)
+    assert abs(plan_record["bytes"] / actual_bytes - 1) < 0.15, (plan_record["bytes"], actual_bytes)
+    assert re.search(r"about [\d.]+ [kM]B(| \(within .*\)) on disk", message)
+    for text in (output, run.succeeds("show", root).out):
+        assert re.search(rf"^Size: +{size(actual_bytes)}$", text, re.MULTILINE)
+    assert f"{size(actual_bytes)} on disk" in run.succeeds("verify", root).out
+    assert run.succeeds(f"build --out sets --json {asked}").json["bytes"] == actual_bytes
+    assert sorted(plan_record["alone"]) == ["folder", "hdf5"] * ("--samples" in asked)
+    for text in (message, output):
+        assert ("Every image is stored twice" in text) == bool(plan_record["alone"])
+    for form, estimate in plan_record["alone"].items():
         run.succeeds(f"build {asked} --out {form} --storage {form}")
-        assert abs(estimate / disk(tmp_path / form) - 1) < 0.15, form
-        assert f"--storage {form} alone takes about " in said
+        assert abs(estimate / disk_usage(tmp_path / form) - 1) < 0.15, form
+        assert f"--storage {form} alone takes about " in message
 
 
-def test_an_estimate_of_a_part_says_what_it_is_worth(run, cifar):
-    asked = f"plan {cifar} --sets contrast/3 --storage folder"
-    planned = run.succeeds(f"{asked} --json").json
-    assert (planned["samples"], planned["looked_at"]) == (90, 16)
-    assert 0 < planned["deviation"] < 0.2
-    assert ", from 16 of the samples)" in run.succeeds(asked).out
+def test_partial_estimate_states_its_precision(run, cifar):
+    command = f"plan {cifar} --sets contrast/3 --storage folder"
+    plan_record = run.succeeds(f"{command} --json").json
+    assert (plan_record["samples"], plan_record["looked_at"]) == (90, 16)
+    assert 0 < plan_record["deviation"] < 0.2
+    assert ", from 16 of the samples)" in run.succeeds(command).out

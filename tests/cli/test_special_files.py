@@ -19,7 +19,7 @@ from corruptset.errors import CorruptsetError
 
 
 @pytest.fixture(autouse=True)
-def _not_for_ever():
+def _time_limit():
     """Stop a test that waits for a pipe, or that reads an endless device."""
 
     def stop(number, frame):
@@ -32,7 +32,7 @@ def _not_for_ever():
     signal.signal(signal.SIGALRM, before)
 
 
-def test_a_pipe_is_refused_by_name(run, built, tmp_path):
+def test_pipe_is_rejected_by_name(run, dataset_dir, tmp_path):
     (tmp_path / "flat").mkdir()
     Image.new("RGB", (32, 32), (90, 120, 30)).save(tmp_path / "flat" / "a.png")
     (tmp_path / "tree" / "n01440764").mkdir(parents=True)
@@ -49,7 +49,7 @@ def test_a_pipe_is_refused_by_name(run, built, tmp_path):
         "plan cifar10-c --source hdf5:PIPE",
         "unpack PIPE --out new",
         "corrupt PIPE fog -s 3 --out new.png",
-        f"export cifar-c {built} --severities PIPE --out new",
+        f"export cifar-c {dataset_dir} --severities PIPE --out new",
     ):
         err = run.fails("PIPE", line).err
         assert re.search("is a pipe|not a folder|IDX file", err), err
@@ -58,16 +58,16 @@ def test_a_pipe_is_refused_by_name(run, built, tmp_path):
         assert "a device, not a regular file" in run.fails("/dev/zero", line, "/dev/zero").err
 
 
-def test_a_pipe_among_the_records_of_a_release(run, built, tmp_path):
+def test_pipe_among_release_records_is_rejected(run, dataset_dir, tmp_path):
     for name in ("manifest.json", "samples.jsonl"):
         release = tmp_path / name.partition(".")[0]
         release.mkdir()
         for other in ("manifest.json", "samples.jsonl"):
-            (release / other).write_bytes((built / other).read_bytes())
+            (release / other).write_bytes((dataset_dir / other).read_bytes())
         (release / name).unlink()
         os.mkfifo(release / name)
-        done = run("rebuild --source sample --out new", release)
-        assert (done.code in (1, 2), name in done.err) == (True, True), done
+        result = run("rebuild --source sample --out new", release)
+        assert (result.code in (1, 2), name in result.err) == (True, True), result
     (tmp_path / "exported").mkdir()
     os.mkfifo(tmp_path / "exported" / "VIEW.json")
     run.fails("VIEW.json", "verify", tmp_path / "exported", code=1)
@@ -79,15 +79,17 @@ def _read_all(root):
             assert len(images.array()) == len(images.labels)
 
 
-def test_a_pipe_or_an_endless_device_in_place_of_a_file_of_a_data_set(shared_data, tmp_path):
+def test_pipe_or_endless_device_in_dataset_is_rejected(shared_data, tmp_path):
     """`test_ladder` tests these files for `verify`."""
-    built = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="both")
-    shard, image = (next((built / folder).rglob(f"*.{kind}")) for folder, kind in (("hdf5", "h5"), ("images", "png")))
+    directory = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="both")
+    shard, image = (
+        next((directory / folder).rglob(f"*.{kind}")) for folder, kind in (("hdf5", "h5"), ("images", "png"))
+    )
     for file in ("manifest.json", "samples.jsonl", "sets/contrast/1.jsonl", shard, image):
         for special in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
             root = tmp_path / "copy"
-            shutil.copytree(built, root)
-            path = root / file if isinstance(file, str) else root / file.relative_to(built)
+            shutil.copytree(directory, root)
+            path = root / file if isinstance(file, str) else root / file.relative_to(directory)
             path.unlink()
             special(path)
             with pytest.raises(CorruptsetError):
@@ -100,7 +102,7 @@ def test_a_pipe_or_an_endless_device_in_place_of_a_file_of_a_data_set(shared_dat
             shutil.rmtree(tmp_path / "export", ignore_errors=True)
 
 
-def test_text_is_read_up_to_a_limit(tmp_path, monkeypatch):
+def test_text_is_read_up_to_limit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = Path("some.toml")
     path.write_bytes("\ufeffä\r\nb\r".encode())
@@ -110,9 +112,9 @@ def test_text_is_read_up_to_a_limit(tmp_path, monkeypatch):
     path.write_bytes(b"\xff")
     with pytest.raises(opening.UnfitFile, match="not UTF-8"):
         opening.read_text(path)
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind("socket")
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind("socket")
         with pytest.raises(opening.UnfitFile, match="a socket, not a regular file"):
             opening.read_text(Path("socket"))
-    found = [opening.file_problem(one) for one in (path, tmp_path, path / "below")]
-    assert found == [None, "is a folder", "does not exist"]
+    result = [opening.file_problem(item) for item in (path, tmp_path, path / "below")]
+    assert result == [None, "is a folder", "does not exist"]

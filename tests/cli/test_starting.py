@@ -40,18 +40,20 @@ main()
 """
 
 
-def test_a_build_by_one_process_imports_only_what_its_first_part_needs(crops, recipe, tmp_path):
+def test_single_process_build_imports_only_modules_of_first_part(crops, recipe, tmp_path):
     arguments = ["build", str(recipe), "--source", f"folder:{crops}", "--out", str(tmp_path / "out")]
     arguments += "--first 2 --sets contrast/1 --jobs 1 --storage folder".split()
-    seen = tmp_path / "seen.json"
-    subprocess.run([sys.executable, "-c", PROGRAM, json.dumps(arguments), str(seen)], capture_output=True, check=True)
-    state = json.loads(seen.read_text())
-    assert {name: why for name, why in NOT_NEEDED.items() if name in state["modules"]} == {}
+    record_file = tmp_path / "seen.json"
+    subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps(arguments), str(record_file)], capture_output=True, check=True
+    )
+    state = json.loads(record_file.read_text())
+    assert {name: reason for name, reason in NOT_NEEDED.items() if name in state["modules"]} == {}
     assert {"numba", "corruptset.corruptions.digital.contrast"} <= set(state["modules"]), "read where nothing was made"
     assert state["collects"]
 
 
-def test_a_program_that_imports_corruptset_keeps_its_ways():
+def test_importing_corruptset_keeps_process_settings():
     program = (
         "import gc\n"
         "state = lambda: (gc.get_threshold(), gc.isenabled(), gc.get_freeze_count())\n"
@@ -60,5 +62,5 @@ def test_a_program_that_imports_corruptset_keeps_its_ways():
         "corruptset.corrupt(np.zeros((8, 8, 3), np.uint8), 'gaussian_noise', severity=1)\n"
         "print(state() == before)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "True\n"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "True\n"

@@ -14,8 +14,8 @@ ESC = "\x1b[2J\x1b]0;owned\x07\x9b31m"
 @pytest.fixture
 def build(shared_data, tmp_path):
     """Return a copy of a dataset in the folder in which `build --out .` would look for it."""
-    whole = shared_data.build(crops={"classes": 2, "each": 1}, sets=["contrast/*"], storage="both")
-    return Path(shutil.copytree(whole, tmp_path / whole.name))
+    directory = shared_data.build(crops={"classes": 2, "each": 1}, sets=["contrast/*"], storage="both")
+    return Path(shutil.copytree(directory, tmp_path / directory.name))
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def source(shared_data):
     return f"--jobs 1 --source folder:{shared_data.crops(classes=2, each=1)}".split()
 
 
-def test_a_build_of_another_schema(run, recipe, build, source):
+def test_build_with_other_schema_is_rejected(run, recipe, build, source):
     edit_manifest(build, lambda m: m.update(schema_version=4, something="new"), reseal=True)
-    for words in (
+    for arguments in (
         ["verify", build],
         ["verify --repair", build, *source],
         ["show", build],
@@ -34,14 +34,14 @@ def test_a_build_of_another_schema(run, recipe, build, source):
         ["rebuild --out again", build, *source],
         ["build --sets brightness/1 --out .", recipe, *source],
     ):
-        said = (
+        message = (
             "schema_version is 4, but this release of corruptset reads version 3; use the release that wrote the file"
         )
-        done = run.fails(said, *words, code=1)
-        assert "Extra inputs" not in done.out + done.err
+        result = run.fails(message, *arguments, code=1)
+        assert "Extra inputs" not in result.out + result.err
 
 
-def test_a_preprocessing_that_no_build_has(run, build, source):
+def test_unknown_preprocessing_is_rejected(run, build, source):
     hostile = {"kind": "resize-crop", "resize": 256, "crop": 60000, "interpolation": "bilinear", "channels": "rgb"}
 
     def change(m):
@@ -59,7 +59,7 @@ def test_a_preprocessing_that_no_build_has(run, build, source):
         assert "pydantic" not in err
 
 
-def test_names_of_a_stranger_do_not_reach_the_terminal(run, build, monkeypatch):
+def test_foreign_names_are_escaped_on_terminal(run, build, monkeypatch):
     def change(m):
         m["source"].update(name=f"folder{ESC}", license=f"{ESC}\nDigest: sha256:0000")
         m["sets"][0]["aliases"] = [f"alias{ESC}"]
@@ -70,12 +70,12 @@ def test_names_of_a_stranger_do_not_reach_the_terminal(run, build, monkeypatch):
 
     edit_manifest(build, change, reseal=True)
     update_digest(build)
-    plain = run("show", build).out
-    assert "alias\\x1b[2J" in plain
+    output = run("show", build).out
+    assert "alias\\x1b[2J" in output
     assert run("show --json", build).json["sets"][0]["aliases"] == [f"alias{ESC}"]
     for colour in ("", "1"):
         monkeypatch.setenv("FORCE_COLOR", colour)
         for line in ("show", "show --json", "verify --jobs 1", "rebuild", "pack"):
-            done = run(line, build)
+            result = run(line, build)
             for evil in ("\x1b[2J", "\x1b]0", "\x07", "\x9b", "\nDigest: sha256:0000", "\nSeed 9"):
-                assert evil not in done.out + done.err, (line, evil)
+                assert evil not in result.out + result.err, (line, evil)

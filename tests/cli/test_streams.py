@@ -15,47 +15,47 @@ FULL = Path("/dev/full")
 
 @pytest.mark.skipif(not FULL.exists(), reason="no such device on this system")
 @pytest.mark.parametrize("line", ["--help", "verify --json"])
-def test_standard_output_that_is_full(built, line):
+def test_full_standard_output_is_reported(dataset_dir, line):
     """Exit code 1 would mean that the dataset is damaged."""
-    words = [COMMAND, *line.split(), *[built] * line.startswith("verify")]
+    arguments = [COMMAND, *line.split(), *[dataset_dir] * line.startswith("verify")]
     with FULL.open("w") as full:
-        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
-    (said,) = [one for one in done.stderr.splitlines() if not one.startswith("verify: ")]
-    assert (done.returncode, "No space left on device" in said) == (3, True)
+        result = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True)
+    (message,) = [line for line in result.stderr.splitlines() if not line.startswith("verify: ")]
+    assert (result.returncode, "No space left on device" in message) == (3, True)
 
 
 @pytest.mark.parametrize(
     ("line", "resumes"), [("corrupt sample:astronaut contrast/1 --out new.png", False), ("pack DIR --out new", True)]
 )
-def test_a_full_disk_is_named_with_what_was_to_be_written(run, built, tmp_path, monkeypatch, line, resumes):
+def test_full_disk_is_reported_with_file_to_be_written(run, dataset_dir, tmp_path, monkeypatch, line, resumes):
     def full(descriptor):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    done = run(line.replace("DIR", str(built)))
-    first, *rest = [one for one in done.err.splitlines() if not one.startswith("pack: ")]
-    assert (done.code, len(rest)) == (3, resumes)
+    result = run(line.replace("DIR", str(dataset_dir)))
+    first, *rest = [line for line in result.err.splitlines() if not line.startswith("pack: ")]
+    assert (result.code, len(rest)) == (3, resumes)
     assert first.startswith("The machine failed: No space left on device (new")
     assert ("run the same command again to resume" in first) == resumes
     assert not list(tmp_path.rglob("*.part"))
     assert resumes or not list(tmp_path.iterdir())
 
 
-def shell(line):
+def run_shell(line):
     """Run a line in bash and return its output."""
-    done = subprocess.run(
+    result = subprocess.run(
         ["bash", "-c", line.replace("CMD", f"'{COMMAND}'")], capture_output=True, text=True, timeout=120
     )
-    return done.stdout, done.stderr
+    return result.stdout, result.stderr
 
 
-def test_a_reader_that_leaves_is_no_failure(built):
-    for line in ("build --help", f"verify {built}"):
-        out, err = shell(f"CMD {line} | true; echo ${{PIPESTATUS[0]}}")
+def test_closed_pipe_is_not_error(dataset_dir):
+    for line in ("build --help", f"verify {dataset_dir}"):
+        out, err = run_shell(f"CMD {line} | true; echo ${{PIPESTATUS[0]}}")
         assert (out, "Traceback" in err) == ("0\n", False)
 
 
-def test_closed_and_narrow_streams_are_no_failure():
-    assert shell("CMD list >&-; echo $?") == ("0\n", "")
-    out, err = shell("PYTHONIOENCODING=ascii CMD show Ünbekannt; echo $?")
+def test_closed_and_narrow_streams_are_not_errors():
+    assert run_shell("CMD list >&-; echo $?") == ("0\n", "")
+    out, err = run_shell("PYTHONIOENCODING=ascii CMD show Ünbekannt; echo $?")
     assert (out, "\\xdcnbekannt" in err) == ("2\n", True)

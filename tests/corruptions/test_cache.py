@@ -42,7 +42,7 @@ QUICK = "black_lines-01"
 # --- the kernels of an installed corruptset -------------------------------------------------------------------------
 
 
-def installed(folder):
+def install_copy(folder):
     """Return a site-packages folder with a copy of the package."""
     copy_package(folder / "site")
     return folder / "site"
@@ -63,7 +63,7 @@ def obey_permissions() -> None:
 
 def call(site, *names, **more):
     """Return the digest of the outputs, the cache folder, and the number of started and finished compilations."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", CALL, QUICK, *names],
         cwd=site.parent,
         env=environment(site, **more),
@@ -71,8 +71,8 @@ def call(site, *names, **more):
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    digest, root, compiled, file = json.loads(done.stdout)
+    assert result.returncode == 0, result.stderr
+    digest, root, compiled, file = json.loads(result.stdout)
     assert file.startswith(str(site))
     return digest, Path(root), compiled
 
@@ -90,15 +90,15 @@ def read_only(folder):
 
 
 @pytest.mark.ci
-def test_kernels_work_from_a_read_only_cache_and_installation_and_are_compiled_again_after_an_edit(tmp_path):
-    site, cache = installed(tmp_path), tmp_path / "cache"
+def test_kernels_load_from_read_only_cache_and_are_recompiled_after_edit(tmp_path):
+    site, cache = install_copy(tmp_path), tmp_path / "cache"
     first, root, compiled = call(site, "impulse_noise-1", CORRUPTSET_CACHE=str(cache))
     assert (root, compiled > 0) == (cache, True)
     # This is as in a container with a read-only root file system.
     with read_only(cache):
-        again, root, compiled = call(site, "impulse_noise-1", CORRUPTSET_CACHE=str(cache), HOME=str(cache))
+        repeated, root, compiled = call(site, "impulse_noise-1", CORRUPTSET_CACHE=str(cache), HOME=str(cache))
     assert root.name.startswith("corruptset-cache-")
-    assert (again, compiled) == (first, 0)
+    assert (repeated, compiled) == (first, 0)
     assert len([*cache.rglob("*.nbc")]) >= 4, "only the links are deleted"
     first = call(site, CORRUPTSET_CACHE=str(cache))[0]
     # The kernel that calls `philox4x32` is in another file, and the edited file has the same size and time.
@@ -116,8 +116,8 @@ def test_kernels_work_from_a_read_only_cache_and_installation_and_are_compiled_a
 
 
 @pytest.mark.ci
-def test_processes_that_compile_at_once_save_whole_files(tmp_path):
-    site, cache = installed(tmp_path), tmp_path / "cache"
+def test_concurrent_processes_save_complete_files(tmp_path):
+    site, cache = install_copy(tmp_path), tmp_path / "cache"
     line, env = [sys.executable, "-c", CALL, QUICK], environment(site, CORRUPTSET_CACHE=str(cache))
     started = [subprocess.Popen(line, cwd=tmp_path, env=env, stdout=subprocess.PIPE) for _ in range(2)]
     digests = {json.loads(process.communicate()[0])[0] for process in started}
@@ -126,13 +126,13 @@ def test_processes_that_compile_at_once_save_whole_files(tmp_path):
 
 
 @pytest.mark.long
-def test_two_virtual_environments_of_a_user_compile_once(tmp_path):
+def test_two_virtual_environments_share_compiled_kernels(tmp_path):
     """Test two installations of a release with different file times, which share the default cache."""
     home = tmp_path / "home"
     home.mkdir()
-    found = []
+    results = []
     for number, (name, jobs) in enumerate({"first": "2", "second": "1"}.items()):
-        site = installed(tmp_path / name)
+        site = install_copy(tmp_path / name)
         for path in site.rglob("*.py"):
             os.utime(path, (1_600_000_000 + number, 1_600_000_000 + number))
         for mark in home.rglob("prepared-*"):
@@ -141,15 +141,15 @@ def test_two_virtual_environments_of_a_user_compile_once(tmp_path):
             f"build imagenet-c --sets contrast/1,brightness/1 --metrics 0 --no-page --json --jobs {jobs} --out {name}"
         )
         command, env = [sys.executable, "-m", "corruptset", *line.split()], environment(site, HOME=str(home))
-        done = subprocess.run(command, cwd=home, env=env, capture_output=True, check=True)
+        result = subprocess.run(command, cwd=home, env=env, capture_output=True, check=True)
         kernels = {path: path.stat().st_mtime_ns for path in home.rglob("*.nbc")}
-        found.append((json.loads(done.stdout)["digest"], kernels))
-    assert found[0] == found[1]
+        results.append((json.loads(result.stdout)["digest"], kernels))
+    assert results[0] == results[1]
     assert len(kernels) >= 2
     assert not [path for path in tmp_path.rglob("*.nb[ic]") if home not in path.parents]
 
 
-def test_every_file_with_kernels_is_part_of_the_digest():
+def test_digest_covers_every_kernel_file():
     """Test that an edited plugin is recompiled."""
     rooms = ("api/", *(f"{room}/" for room in PACKAGES))
     files = [name for name in checkout.checkout_files() if name.startswith(rooms) and name.endswith(".py")]
@@ -173,8 +173,8 @@ def cache(tmp_path, monkeypatch):
 
 def forget():
     """Clear the in-memory caches of folders and source digests, as in a new process."""
-    for known in (cache_root, kernel_folder, sources_digest):
-        known.cache_clear()
+    for cached_function in (cache_root, kernel_folder, sources_digest):
+        cached_function.cache_clear()
 
 
 OUTER = """
@@ -200,7 +200,7 @@ def grown(value):
 
 
 @pytest.fixture
-def total(tmp_path, monkeypatch, cache):
+def import_kernel(tmp_path, monkeypatch, cache):
     """Return a function that imports the kernel of a plugin again, as a new process does."""
     (tmp_path / "growing").mkdir()
     for name, text in (("__init__", ""), ("outer", OUTER), ("inner", INNER)):
@@ -227,60 +227,60 @@ def loaded(kernel):
     return hits == 1
 
 
-def test_a_plugins_kernel_is_loaded_until_a_source_of_its_package_changes(tmp_path, total, cache):
-    kernel = total()
+def test_plugin_kernel_is_loaded_until_its_package_changes(tmp_path, import_kernel, cache):
+    kernel = import_kernel()
     assert (kernel(VALUES), loaded(kernel)) == (10, False)
-    kernel = total()
+    kernel = import_kernel()
     assert (kernel(VALUES), loaded(kernel)) == (10, True)
     (folder,) = (cache / "kernels").iterdir()
     assert folder.name.startswith("growing-")
     inner = tmp_path / "growing/inner.py"
     inner.write_text(INNER.replace("value + 1", "value + 2"))
-    kernel = total()
+    kernel = import_kernel()
     assert (kernel(VALUES), loaded(kernel)) == (14, False)
 
 
 def damages(data: bytes) -> list[bytes]:
     """Return the content of a file with different kinds of damage."""
     places = np.linspace(0, len(data) - 1, 5).astype(int)
-    flipped = [data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :] for at in places]
+    flipped = [data[:offset] + bytes([data[offset] ^ 0x10]) + data[offset + 1 :] for offset in places]
     return [b"", data[:3], data[: len(data) // 2], data[:-1], bytes(len(data)), *flipped]
 
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
-def test_a_damaged_file_is_replaced_and_never_run(ending, total, cache):
-    total()(VALUES)
+def test_damaged_file_is_replaced_and_never_executed(ending, import_kernel, cache):
+    import_kernel()(VALUES)
     (path,) = cache.rglob(f"*.{ending}")
-    whole = path.read_bytes()
-    for damaged in damages(whole):
+    content = path.read_bytes()
+    for damaged in damages(content):
         path.write_bytes(damaged)
-        assert total()(VALUES) == 10
-        kernel = total()
+        assert import_kernel()(VALUES) == 10
+        kernel = import_kernel()
         assert (kernel(VALUES), loaded(kernel)) == (10, True), "the file was not replaced"
 
 
-def test_the_code_of_another_signature_or_processor_is_not_run(total, cache, monkeypatch):
+def test_code_for_other_signature_or_processor_is_not_executed(import_kernel, cache, monkeypatch):
     """Test that two processes can give the code of two signatures the same file name."""
-    kernel = total()
+    kernel = import_kernel()
     kernel(VALUES)
     (path,) = cache.rglob("*.nbc")
     of_doubles = path.read_bytes()
     shutil.rmtree(cache)
-    total()(VALUES.astype(np.float32))
+    import_kernel()(VALUES.astype(np.float32))
     path.write_bytes(of_doubles)
-    assert total()(VALUES.astype(np.float32)) == 10
-    kernel = total()
+    assert import_kernel()(VALUES.astype(np.float32)) == 10
+    kernel = import_kernel()
     assert (kernel(VALUES.astype(np.float32)), loaded(kernel)) == (10, True)
 
 
-def test_a_kernel_of_a_script_or_notebook_is_compiled_and_not_saved(cache):
+def test_kernel_of_script_or_notebook_is_compiled_but_not_saved(cache):
     names = {"__name__": "__main__"}
     exec(OUTER.replace("from .inner import grown", "").replace("grown(value)", "value"), names)
     assert names["total"](VALUES) == 6
     assert not [*cache.rglob("*.nb?")]
 
 
-def test_functions_that_a_user_compiles_with_numba_keep_their_own_cache(tmp_path, monkeypatch, cache):
+def test_user_functions_compiled_with_numba_keep_their_own_cache(tmp_path, monkeypatch, cache):
     (tmp_path / "of_a_user.py").write_text("import numba\n@numba.njit(cache=True)\ndef twice(x):\n    return 2 * x\n")
     monkeypatch.syspath_prepend(tmp_path)
     twice = importlib.import_module("of_a_user").twice
@@ -292,7 +292,7 @@ def test_functions_that_a_user_compiles_with_numba_keep_their_own_cache(tmp_path
 # --- the folder -----------------------------------------------------------------------------------------------------
 
 
-def test_the_cache_is_the_named_folder_or_the_users_and_another_if_it_cannot_be_written(tmp_path, monkeypatch, cache):
+def test_cache_folder_is_configured_or_per_user_with_fallback_if_not_writable(tmp_path, monkeypatch, cache):
     """Test that a relative path refers to one folder even if the working directory changes.
 
     Workers get the absolute path.
@@ -300,23 +300,23 @@ def test_the_cache_is_the_named_folder_or_the_users_and_another_if_it_cannot_be_
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     (tmp_path / "file").write_text("not a folder")
-    for named, want in (("named/below", "named/below"), (str(tmp_path / "file/below"), "xdg/corruptset")):
-        monkeypatch.setenv("CORRUPTSET_CACHE", named)
+    for configured, expected in (("named/below", "named/below"), (str(tmp_path / "file/below"), "xdg/corruptset")):
+        monkeypatch.setenv("CORRUPTSET_CACHE", configured)
         forget()
-        assert cache_root() == tmp_path / want
-        assert os.environ["CORRUPTSET_CACHE"] == str(tmp_path / want)
-        assert kernel_folder().parent == tmp_path / want / "kernels"
-    with pytest.warns(CorruptsetWarning) as warned:
+        assert cache_root() == tmp_path / expected
+        assert os.environ["CORRUPTSET_CACHE"] == str(tmp_path / expected)
+        assert kernel_folder().parent == tmp_path / expected / "kernels"
+    with pytest.warns(CorruptsetWarning) as caught_warnings:
         warn_if_unusable()
-    (said,) = warned
-    assert str(said.message) == (
+    (line,) = caught_warnings
+    assert str(line.message) == (
         f"Compiled kernels cannot be saved in {tmp_path}/file/below (Not a directory). They are saved in "
-        f"{tmp_path}/xdg/corruptset instead. Set CORRUPTSET_CACHE to a folder that you can write."
+        f"{tmp_path}/xdg/corruptset instead. Set CORRUPTSET_CACHE to a writable folder."
     )
     warn_if_unusable()  # The warning is issued once. A second warning would be an error here.
 
 
-def test_a_private_folder_is_used_where_there_is_no_other_and_deleted_with_its_process(tmp_path, monkeypatch, cache):
+def test_private_folder_is_last_fallback_and_deleted_with_process(tmp_path, monkeypatch, cache):
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setenv("CORRUPTSET_CACHE", str(tmp_path / "file/below"))
@@ -324,34 +324,32 @@ def test_a_private_folder_is_used_where_there_is_no_other_and_deleted_with_its_p
     monkeypatch.setattr(atexit, "register", lambda *call: at_exit.append(call))
     private = cache_root()
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
-    ((remove, *given),) = at_exit
+    ((remove, *arguments),) = at_exit
     with monkeypatch.context() as forked:
         forked.setattr(os, "getpid", lambda own=os.getpid(): own + 1)
-        remove(*given)
+        remove(*arguments)
     assert private.is_dir(), "a process that shares a private folder does not delete it"
-    remove(*given)
+    remove(*arguments)
     assert not private.exists()
     with pytest.warns(CorruptsetWarning, match="They are saved until this process ends"):
         warn_if_unusable()
 
 
-def test_a_full_disk_costs_only_the_time_to_compile(total, cache, monkeypatch):
-    def full(*given, **options):
+def test_full_disk_costs_only_compile_time(import_kernel, cache, monkeypatch):
+    def full(*args, **options):
         raise OSError(28, "No space left on device")
 
-    kernel = total()
+    kernel = import_kernel()
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", full)
         assert kernel(VALUES) == 10
     assert not [*cache.rglob("*.nb?")]
-    assert total()(VALUES) == 10
+    assert import_kernel()(VALUES) == 10
     assert [*cache.rglob("*.nbc")]
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o755])
-def test_kernels_of_another_user_are_not_loaded_from_a_folder_that_anybody_can_write_to(
-    mode, tmp_path, monkeypatch, cache
-):
+def test_kernels_of_other_users_are_not_loaded_from_world_writable_folder(mode, tmp_path, monkeypatch, cache):
     """Test that kernels, which are executable code, are only read from folders that other users cannot write."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     (cache / "kernels/growing-0").mkdir(parents=True)
@@ -370,7 +368,7 @@ def test_kernels_of_another_user_are_not_loaded_from_a_folder_that_anybody_can_w
                 warn_if_unusable()
 
 
-def test_a_new_folder_replaces_those_that_nobody_has_used_for_a_month(cache):
+def test_new_folder_replaces_folders_unused_for_a_month(cache):
     for name, days in (("unused", 31), ("used", 29)):
         (cache / "kernels" / name).mkdir(parents=True)
         long_ago = time.time() - days * 86400
@@ -389,12 +387,12 @@ SWITCHED_OFF = (
 )
 
 
-def test_a_process_without_numbas_compiler_reads_but_refuses_to_corrupt():
+def test_process_without_compiler_can_read_but_not_corrupt():
     env = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     code = (
         "import numpy, corruptset; print(len(corruptset.names()));"
         "corruptset.corrupt(numpy.zeros((16, 16, 3), numpy.uint8), 'elastic_transform', severity=1)"
     )
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert done.stdout.split() == [str(len(corruptset.names()))]
-    assert done.stderr.splitlines()[-1] == f"corruptset.errors.MachineError: {SWITCHED_OFF}"
+    result = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert result.stdout.split() == [str(len(corruptset.names()))]
+    assert result.stderr.splitlines()[-1] == f"corruptset.errors.MachineError: {SWITCHED_OFF}"

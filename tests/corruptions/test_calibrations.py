@@ -46,7 +46,7 @@ MNIST = "quantize shear scale translate line dotted_line zigzag stripe canny_edg
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_no_published_value_or_option_has_moved(name):
+def test_published_values_and_options_are_unchanged(name):
     """Validate the shipped tables as strictly as tables of users. This is done nowhere else."""
     text = (Path(corruptions.__file__).parent / "tables" / f"{name}.toml").read_text(encoding="utf-8")
     table = parse_table(text, name)
@@ -62,7 +62,7 @@ def test_no_published_value_or_option_has_moved(name):
 
 
 @pytest.mark.parametrize("which", LADDERS)
-def test_a_ladder_has_a_row_of_valid_parameters_for_every_gradual_degradation(which):
+def test_every_gradual_corruption_has_parameter_set_with_valid_rows(which):
     rows = ladder(which)
     assert rows.keys() == {name for name in corruption_names() if get_corruption(name).gradual is not None}
     for name, row in rows.items():
@@ -92,7 +92,7 @@ RELEASED_ZERO = {
 """The rows for severity 0 of the released generator, in the order of our columns."""
 
 
-def test_rows_are_those_of_linear_interpolation():
+def test_rows_follow_linear_interpolation():
     """Compare with scipy's interp1d, which the released generator uses, over the six rows.
 
     For photons, the inverse is interpolated.
@@ -104,10 +104,10 @@ def test_rows_are_those_of_linear_interpolation():
         line = interp1d(range(6), np.array(rows, float), axis=0)
         for severity in between:
             for p, value in zip(columns, line(severity), strict=True):
-                got = TABLE.row(name, severity).parameters[p.name]
-                want = max(round(round(float(value), 9)) if p.kind is int else value, p.low)
-                assert got == pytest.approx(want, rel=1e-12), (name, severity, p.name)
-                assert isinstance(got, p.kind)
+                result = TABLE.row(name, severity).parameters[p.name]
+                expected = max(round(round(float(value), 9)) if p.kind is int else value, p.low)
+                assert result == pytest.approx(expected, rel=1e-12), (name, severity, p.name)
+                assert isinstance(result, p.kind)
     inverse = interp1d(range(6), [0, 1 / 60, 1 / 25, 1 / 12, 1 / 5, 1 / 3])
     for severity in between:
         assert TABLE.row("shot_noise", severity).parameters["photons"] == pytest.approx(
@@ -115,13 +115,13 @@ def test_rows_are_those_of_linear_interpolation():
         )
     assert TABLE.row("gaussian_noise", 1.25).parameters == {"sigma": 0.09}, "exact decimals"
     assert TABLE.row("jpeg_compression", 3.5).parameters == {"quality": 12}, "half to even, as Python and numpy round"
-    for name, severity, want in (("gaussian_noise", 6, {"sigma": 0.5}), ("contrast", 9, {"factor": 0.0})):
+    for name, severity, expected in (("gaussian_noise", 6, {"sigma": 0.5}), ("contrast", 9, {"factor": 0.0})):
         above = row_between(get_corruption(name), TABLE.rows[name], Fraction(severity), "imagenet")
-        assert above.parameters == want, "the path goes on above the last row, down to the least value"
+        assert above.parameters == expected, "the path goes on above the last row, down to the least value"
 
 
 @pytest.mark.parametrize("calibration", SHIPPED)
-def test_every_row_but_the_first_of_every_calibration_has_neighbours(calibration):
+def test_every_calibration_row_except_first_has_neighbours(calibration):
     table = shipped(calibration)
     for name in table.rows:
         for severity in (1.5, 2.25, 3.75, 4.99) if len(table.rows[name]) == 5 else ():
@@ -152,7 +152,7 @@ source = "me"
 """
 
 
-def test_a_users_own_table_file_is_accepted(tmp_path):
+def test_custom_table_file_is_accepted(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(OWN)
     table = get_calibration(path)
@@ -160,11 +160,11 @@ def test_a_users_own_table_file_is_accepted(tmp_path):
     image = synthetic_image(64, 64)
     out = corruptset.corrupt(image, "contrast", severity=1, calibration=str(path))
     np.testing.assert_array_equal(out, corruptset.corrupt(image, "contrast", factor=0.9))
-    for name, says in (
+    for name, message in (
         ("fog", "severity is 2; expected 0 or 1, its only severity in calibration"),
         ("snow", "no rows in calibration 'mine'"),
     ):
-        with pytest.raises(ParameterError, match=says):
+        with pytest.raises(ParameterError, match=message):
             corruptset.corrupt(image, name, severity=2, calibration=path)
     with pytest.raises(ParameterError, match="Did you mean 'inception'"):
         get_calibration("incepton")
@@ -174,7 +174,7 @@ def test_a_users_own_table_file_is_accepted(tmp_path):
             get_calibration(path)
 
 
-def test_all_mistakes_are_reported_at_once():
+def test_all_errors_are_reported_together():
     text = (
         OWN.replace('name = "mine"', "name = 3")
         .replace("side = 100", "side = 4")
@@ -183,10 +183,10 @@ def test_all_mistakes_are_reported_at_once():
         + "[[fgo]]\nseverity = 1\n[[contrast]]\nseverity = 9\n"
         + "[[contrast]]\nseverity = 1\nfactor = 0.2\nsource = 'you'\n"
     )
-    with pytest.raises(RecipeError) as e:
+    with pytest.raises(RecipeError) as exc_info:
         parse_table(text, "mine.toml")
     for part in (
-        "mine.toml has 9 mistakes",
+        "mine.toml contains 9 errors",
         "name is 3",
         "side is 4",
         "[[fog]] row 1: unknown parameter 'wiggle_decay'. Did you mean 'wibble_decay'?",
@@ -197,14 +197,14 @@ def test_all_mistakes_are_reported_at_once():
         "[[contrast]] row 3: severity 1 is given twice",
         "[[contrast]] row 3: source is 'you'; expected one of the names in [sources]: me",
     ):
-        assert part in str(e.value)
+        assert part in str(exc_info.value)
 
 
 WRONG = ["[]", "{}", "[[]]", "[{}]", "{a = 1}", "true", "1.5", "nan", "2020-01-01", '["me"]', '""', f'"{"x" * 5000}"']
 
 
 @pytest.mark.parametrize("key", ["name", "side", "sources", "fog", "severity", "weight", "source"])
-def test_values_of_other_types_in_a_table_file_are_mistakes_with_their_place(tmp_path, key):
+def test_wrong_value_types_in_table_file_are_reported_with_position(tmp_path, key):
     path = tmp_path / "mine.toml"
     path.write_text(OWN)
     plain = tomllib.loads(OWN)
@@ -218,11 +218,14 @@ def test_values_of_other_types_in_a_table_file_are_mistakes_with_their_place(tmp
             continue
         inside[key] = value
         path.write_text(toml(table))
-        with pytest.raises(RecipeError) as said:
+        with pytest.raises(RecipeError) as exc_info:
             corruptset.corrupt(synthetic_image(64, 64), "fog", severity=1, calibration=path)
         place = {"fog": "[[fog]]", "sources": "sources"}.get(key, f"{key} is" if inside is table else "[[fog]] row 1: ")
-        assert ("mine.toml has" in str(said.value), place in str(said.value)) == (True, True), (wrong, said.value)
-        assert len(str(said.value)) < 1000
+        assert ("mine.toml contains" in str(exc_info.value), place in str(exc_info.value)) == (True, True), (
+            wrong,
+            exc_info.value,
+        )
+        assert len(str(exc_info.value)) < 1000
 
 
 def toml(value):

@@ -19,19 +19,19 @@ IMAGE = synthetic_image(48, 40)
 TABLE = get_calibration("imagenet")
 
 
-def test_without_a_key_other_images_draw_otherwise():
+def test_different_images_get_different_draws_without_key():
     flat = [np.full((32, 48, 3), level, np.uint8) for level in (128, 129, 128)]
-    first, second, again = (
+    first, second, repeated = (
         corruptset.corrupt(image, "gaussian_noise", severity=3).astype(int) - image for image in flat
     )
     assert not np.array_equal(first, second)
-    np.testing.assert_array_equal(first, again)
+    np.testing.assert_array_equal(first, repeated)
     # The key also depends on the shape, so the same bytes with another shape are another image.
     turned = corruptset.corrupt(flat[0].transpose(1, 0, 2).copy(), "gaussian_noise", severity=3).astype(int) - 128
     assert not np.array_equal(first.ravel(), turned.ravel())
 
 
-def test_chains_equal_corrupting_the_corrupted_in_every_form():
+def test_chains_equal_repeated_corruption_in_every_form():
     """Compare a chain with two calls. The second stage has its own key, so it must be deterministic."""
     options = {"calibration": "cifar"}
     first = corruptset.corrupt(IMAGE, "gaussian_noise", severity=3, **options)
@@ -55,7 +55,7 @@ def test_chains_equal_corrupting_the_corrupted_in_every_form():
     np.testing.assert_array_equal(corruptset.corrupt(IMAGE, "clean"), IMAGE)
 
 
-def test_fractional_severities_are_one_stage_in_all_spellings_and_0_is_absent():
+def test_fractional_severities_are_same_stage_in_all_spellings_and_0_is_skipped():
     for written, stored in (
         *((f"fog{mark}", "fog/2p25") for mark in ("/2.25", "/2p25", "-2.25", "-2p25")),
         ("fog-2.50+gaussian_noise-5", "fog-2p5+gaussian_noise-5"),
@@ -66,49 +66,49 @@ def test_fractional_severities_are_one_stage_in_all_spellings_and_0_is_absent():
         assert set_id(parse_chain(written, TABLE)) == stored
     assert repr(parse_chain("fog/2.0", TABLE)[0].severity) == "2"
     options = {"calibration": "imagenet", "key": "a"}
-    want = corruptset.corrupt(IMAGE, "fog", weight=2.125, wibble_decay=1.925, **options)
-    for image, given in (
-        (want, ({"name": "fog", "severity": np.float32(2.25)}, {"name": "fog-2p25"}, {"name": [("fog", 2.25)]})),
+    expected = corruptset.corrupt(IMAGE, "fog", weight=2.125, wibble_decay=1.925, **options)
+    for image, arguments in (
+        (expected, ({"name": "fog", "severity": np.float32(2.25)}, {"name": "fog-2p25"}, {"name": [("fog", 2.25)]})),
         (IMAGE, ({"name": "fog-0"}, {"name": "fog", "severity": 0}, {"name": [("fog", 0)]}, {"name": "fade_black/00"})),
         (IMAGE, ({"name": [{"corruption": "fog", "severity": 0.0}]}, {"name": "fade_black", "level": 0})),
     ):
-        for form in given:
+        for form in arguments:
             np.testing.assert_array_equal(corruptset.corrupt(IMAGE, **form, **options), image)
     for text in ("fog-2.125", "fog-.5", "fog-2.", "fog-2pp5", "fog-2,5", "black_lines-2.5", "fogg-0"):
         with pytest.raises(CorruptsetError):
             parse_chain(text, TABLE)
 
 
-def test_a_stage_of_another_revision_is_refused_in_every_form():
+def test_stage_of_other_revision_is_rejected_in_every_form():
     (now,) = parse_chain("frost/2", get_calibration("cifar"))
     options = {"calibration": "cifar", "key": "a"}
-    want = corruptset.corrupt(IMAGE, "frost", severity=2, **options)
+    expected = corruptset.corrupt(IMAGE, "frost", severity=2, **options)
     for stage in (now, now.as_json(), {"corruption": "frost", "revision": None, "severity": 2}):
-        np.testing.assert_array_equal(corruptset.corrupt(IMAGE, [stage], **options), want)
+        np.testing.assert_array_equal(corruptset.corrupt(IMAGE, [stage], **options), expected)
     for other in (1, 3):
         stage = replace(now, revision=other)
         written = {"corruption": "frost", "revision": other, "severity": 2}
-        for asked in (stage, stage.as_json(), written, written | {"severity": 0}):
+        for stage_argument in (stage, stage.as_json(), written, written | {"severity": 0}):
             for make in (lambda s: corruptset.corrupt(IMAGE, [s], **options), lambda s: corruptset.Corrupt([s])):
                 with pytest.raises(ParameterError, match=f"frost has revision 2 .* requires revision {other},"):
-                    make(asked)
+                    make(stage_argument)
 
 
 # --- what is remembered ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def remembered():
-    call._cached.cache_clear()
-    return call._cached.cache_info
+def cache_info():
+    call._resolve_cached.cache_clear()
+    return call._resolve_cached.cache_info
 
 
-def test_a_combination_is_resolved_once_and_another_argument_means_something_else(remembered):
+def test_combination_is_resolved_once_and_arguments_are_distinguished(cache_info):
     usual = {"severity": 3, "key": "a"}
     outs = [
         corruptset.corrupt(image, "gaussian_noise", **usual) for image in (IMAGE[::-1], synthetic_image(48, 33), IMAGE)
     ]
-    assert (remembered().hits, remembered().misses, remembered().maxsize) == (2, 1, 1024)
+    assert (cache_info().hits, cache_info().misses, cache_info().maxsize) == (2, 1, 1024)
     for other in (
         {"severity": 4},
         {"seed": 1},
@@ -119,20 +119,20 @@ def test_a_combination_is_resolved_once_and_another_argument_means_something_els
         {"rounding": "round"},
     ):
         out = corruptset.corrupt(IMAGE, "gaussian_noise", **usual | other)
-        call._cached.cache_clear()
+        call._resolve_cached.cache_clear()
         np.testing.assert_array_equal(corruptset.corrupt(IMAGE, "gaussian_noise", **usual | other), out)
         assert not np.array_equal(out, outs[-1])
-    for name, right, wrong in (
+    for name, valid, invalid in (
         ("fog", {}, {"severity": True}),
         ("fog", {}, {"seed": False}),
         ("glass_blur", {"iterations": 1}, {"iterations": True}),
     ):
-        corruptset.corrupt(IMAGE, name, **{"severity": 1} | right)
+        corruptset.corrupt(IMAGE, name, **{"severity": 1} | valid)
         with pytest.raises(ParameterError):  # These are equal to a number, but not numbers.
-            corruptset.corrupt(IMAGE, name, **{"severity": 1} | wrong)
+            corruptset.corrupt(IMAGE, name, **{"severity": 1} | invalid)
 
 
-def test_files_and_given_draws_are_not_remembered(tmp_path, remembered):
+def test_files_and_fixed_draws_are_not_cached(tmp_path, cache_info):
     table, rows = tmp_path / "mine.toml", (Path(call.__file__).parent / "tables/cifar.toml").read_text("utf-8")
     table.write_text(rows)
     first = corruptset.corrupt(IMAGE, "contrast", severity=1, calibration=str(table))
@@ -147,10 +147,10 @@ def test_files_and_given_draws_are_not_remembered(tmp_path, remembered):
     assert not np.array_equal(corruptset.corrupt(IMAGE, "spatter", severity=4, normals=normals), first)
 
 
-def test_pixels_are_hashed_only_where_something_is_drawn(monkeypatch):
+def test_pixels_are_hashed_only_for_random_corruptions(monkeypatch):
     """Test the cache. test_properties checks that deterministic corruptions do not depend on the key."""
-    hashed, whole = [], call.pixel_keys
-    monkeypatch.setattr(call, "pixel_keys", lambda images: hashed.append(images) or whole(images))
+    hashed, original = [], call.pixel_keys
+    monkeypatch.setattr(call, "pixel_keys", lambda images: hashed.append(images) or original(images))
     for chain, drawn in (("contrast/3", 0), ("clean", 0), ("fog/3", 1), ("contrast-3+fog-3", 2)):
         corruptset.corrupt(IMAGE, chain)
         assert len(hashed) == drawn, chain
@@ -160,14 +160,14 @@ def test_pixels_are_hashed_only_where_something_is_drawn(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "says"),
+    ("name", "options", "message"),
     [
         ("gausian_noise", {"severity": 1}, "Did you mean 'gaussian_noise'"),
         ("fog", {"severity": -1}, "severity is -1; expected a number from 0 to 5 with at most two decimals"),
-        *(("fog", {"severity": wrong}, f"severity is {wrong!r}") for wrong in (2.125, float("nan"), "2.25")),
+        *(("fog", {"severity": value}, f"severity is {value!r}") for value in (2.125, float("nan"), "2.25")),
         ("fog", {}, "needs a severity"),
         ("salt_pepper", {}, "no published severities and needs its parameters: density is missing"),
-        ("salt_pepper/3", {}, "no published severities; give its parameters instead: density"),
+        ("salt_pepper/3", {}, "no published severities. Pass its parameters instead: density"),
         ("fog", {"level": 0}, "has no levels"),
         ("fog", {"severity": 0, "level": 1}, "severity is 0"),
         ("fog/3", {"severity": 3}, "'fog/3' already includes its severities. Leave severity=3 out"),
@@ -187,13 +187,13 @@ def test_pixels_are_hashed_only_where_something_is_drawn(monkeypatch):
         ("+".join(["fog-1"] * 17), {}, "The chain has 17 stages; expected at most 16"),
         (["fog-1"] * 17, {}, "The chain has 17 stages; expected at most 16"),
         ("fog", {"severity": 1, "seed": -1}, "seed is -1"),
-        ("fog", {"severity": 1, "key": ["a", "b"]}, "There are 2 keys for 1 image"),
+        ("fog", {"severity": 1, "key": ["a", "b"]}, "Got 2 keys for 1 image"),
         ("fog", {"severity": 1, "key": 5}, "key is 5; expected a string"),
         ("fog", {"severity": 1, "scale": "both"}, "scale is 'both'"),
         ("fog", {"severity": 1, "coupling": "none"}, "coupling is 'none'"),
         ("fog", {"severity": 1, "calibration": "imagnet"}, "Did you mean 'imagenet'"),
     ],
 )
-def test_mistakes_are_explained(name, options, says):
-    with pytest.raises(CorruptsetError, match=says):
+def test_errors_are_explained(name, options, message):
+    with pytest.raises(CorruptsetError, match=message):
         corruptset.corrupt(IMAGE, name, **options)

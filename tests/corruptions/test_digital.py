@@ -23,53 +23,53 @@ BRIGHT = 255 - synthetic_image(8, 300) // 64
 """Its rows' sums do not fit 16 bits."""
 
 
-def test_contrast_is_the_specification_at_any_size():
+def test_contrast_matches_specification_at_any_size():
     for image in (synthetic_image(8, 8), synthetic_image(9, 31, 1), synthetic_image(24, 30), BRIGHT):
         for factor in (0.0, 0.35, 1.0, 3.0):
-            want = plain.contrast(image.tolist(), 0, "", factor=factor)
-            np.testing.assert_array_equal(corruptset.corrupt(image, "contrast", factor=factor), want)
+            expected = plain.contrast(image.tolist(), 0, "", factor=factor)
+            np.testing.assert_array_equal(corruptset.corrupt(image, "contrast", factor=factor), expected)
 
 
-def test_brightness_and_saturate_are_hsv_and_back():
+def test_brightness_and_saturate_convert_through_hsv():
     """Test brightness for every pair of largest and smallest channel, because rounding decides some values."""
-    most, least = np.maximum(*np.mgrid[:256, :256]), np.minimum(*np.mgrid[:256, :256])
-    pairs = np.stack([least, most, least], -1).astype(np.uint8)
+    maximum, minimum = np.maximum(*np.mgrid[:256, :256]), np.minimum(*np.mgrid[:256, :256])
+    pairs = np.stack([minimum, maximum, minimum], -1).astype(np.uint8)
     hsv = rgb2hsv(pairs / 255.0)
     for shift in (0.1, 0.5, -0.25):
         lit = np.dstack([hsv[..., :2], np.clip(hsv[..., 2] + shift, 0, 1)])
-        want = np.floor(np.clip(hsv2rgb(lit), 0, 1) * 255)
-        check_close(corruptset.corrupt(pairs, "brightness", shift=shift), want, 0.99, what=shift)
+        expected = np.floor(np.clip(hsv2rgb(lit), 0, 1) * 255)
+        check_close(corruptset.corrupt(pairs, "brightness", shift=shift), expected, 0.99, what=shift)
     greys = np.repeat(np.arange(64, dtype=np.uint8).reshape(8, 8, 1) * 4, 3, axis=2)  # A shift makes these pixels red.
     for image in (photograph("astronaut", 96), photograph("retina", 32), greys):
         hsv = rgb2hsv(image / 255.0)
         rows = [row.parameters.values() for row in shipped("cifar").rows["saturate"].values()]
         for gain, shift in [(0.0, 0.0), (1.0, 0.0), *rows]:
             exact = hsv2rgb(np.dstack([hsv[..., 0], np.clip(hsv[..., 1] * gain + shift, 0, 1), hsv[..., 2]])) * 255
-            got = corruptset.corrupt(image, "saturate", gain=gain, shift=shift)
+            result = corruptset.corrupt(image, "saturate", gain=gain, shift=shift)
             # The result is floored where rounding errors of the conversion through HSV do not matter.
             decided = np.abs(exact - np.rint(exact)) > 1e-6
-            np.testing.assert_array_equal(got[decided], np.uint8(exact)[decided])
-            assert np.abs(got - exact)[~decided].max(initial=0) < 1e-5
+            np.testing.assert_array_equal(result[decided], np.uint8(exact)[decided])
+            assert np.abs(result - exact)[~decided].max(initial=0) < 1e-5
     np.testing.assert_array_equal(corruptset.corrupt(greys[..., :1], "saturate", gain=20.0, shift=0.2), greys[..., :1])
 
 
-def test_pixelate_is_pillows_box_filter():
+def test_pixelate_matches_pillow_box_filter():
     rng = np.random.default_rng(11)
     cases = [(synthetic_image(700, 431), 0.37), (photograph("coffee"), 0.25), (BRIGHT, 0.003)]
     for fraction in (0.0, 1.0, 0.5, 1 / 3, *rng.uniform(0, 1, 36)):
         cases.append((rng.integers(0, 256, (*rng.integers(8, 130, 2), rng.choice([1, 3])), np.uint8), float(fraction)))
     for image, fraction in cases:
         height, width = image.shape[:2]
-        picture = Image.fromarray(image if image.shape[-1] == 3 else image[..., 0])
+        pil_image = Image.fromarray(image if image.shape[-1] == 3 else image[..., 0])
         # The image is resized in two steps, because newer versions of Pillow filter tall images by columns first.
-        small = picture.resize((max(int(width * fraction), 1), height), Image.Resampling.BOX)
+        small = pil_image.resize((max(int(width * fraction), 1), height), Image.Resampling.BOX)
         small = small.resize((small.width, max(int(height * fraction), 1)), Image.Resampling.BOX)
-        want = np.asarray(small.resize((width, height), Image.Resampling.BOX)).reshape(image.shape)
-        got = corruptset.corrupt(image, "pixelate", fraction=fraction)
-        np.testing.assert_array_equal(got, want, f"{image.shape} {fraction}")
+        expected = np.asarray(small.resize((width, height), Image.Resampling.BOX)).reshape(image.shape)
+        result = corruptset.corrupt(image, "pixelate", fraction=fraction)
+        np.testing.assert_array_equal(result, expected, f"{image.shape} {fraction}")
 
 
-def test_jpeg_compression_is_pillows():
+def test_jpeg_compression_matches_pillow():
     rng = np.random.default_rng(23)
     cases = [(synthetic_image(*shape), q) for shape in ((8, 8, 3), (9, 31, 1), (224, 300, 3)) for q in (1, 30, 75, 100)]
     for number in range(90):
@@ -79,8 +79,8 @@ def test_jpeg_compression_is_pillows():
         patches = noise[::4, ::4].repeat(4, 0).repeat(4, 1)[:height, :width]
         cases.append(((noise, 255 * (noise > 127), patches)[number % 3].astype(np.uint8), quality))
     for image, quality in cases:
-        got = corruptset.corrupt(image, "jpeg_compression", quality=quality)
-        np.testing.assert_array_equal(got, jpeg_round_trip(image, quality), f"{image.shape} {quality}")
+        result = corruptset.corrupt(image, "jpeg_compression", quality=quality)
+        np.testing.assert_array_equal(result, jpeg_round_trip(image, quality), f"{image.shape} {quality}")
     with pytest.raises(ImageError, match="65500"):
         corruptset.corrupt(np.zeros((8, 65501), np.uint8), "jpeg_compression", quality=50)
 
@@ -88,7 +88,7 @@ def test_jpeg_compression_is_pillows():
 # --- elastic transform ----------------------------------------------------------------------------------------------
 
 
-def sampled(image, x, y, *, black):
+def bilinear_sample(image, x, y, *, black):
     """Return bilinear samples as float32, where the outside is black or the reflection of the image."""
     (height, width), left, top = image.shape[:2], np.floor(x).astype(int), np.floor(y).astype(int)
     columns, rows = (
@@ -103,7 +103,7 @@ def sampled(image, x, y, *, black):
     return out.astype(np.float32)
 
 
-def elastic(image, points, field_x, field_y, *, alpha, sigma, affine, border="reflect", rounding="floor"):
+def reference_elastic(image, points, field_x, field_y, *, alpha, sigma, affine, border="reflect", rounding="floor"):
     """Apply the definition with SciPy's filter. The affine map reads at multiples of 1/32 pixel."""
     (height, width), black = image.shape[:2], border == "black"
     before = np.float32([width // 2, height // 2] + min(height, width) // 3 * np.array([[1, 1], [1, -1], [-1, -1]]))
@@ -116,16 +116,16 @@ def elastic(image, points, field_x, field_y, *, alpha, sigma, affine, border="re
     turned = np.stack([map_coordinates(plane, places, order=1, mode=mode) for plane in planes], axis=-1)
     smoothed = (gaussian_filter(field, sigma, mode="reflect", truncate=3) * alpha for field in (field_x, field_y))
     dx, dy = (np.float32(field).astype(float) for field in smoothed)
-    units = np.minimum(sampled(turned, x + dx, y + dy, black=black), np.float32(1))
+    units = np.minimum(bilinear_sample(turned, x + dx, y + dy, black=black), np.float32(1))
     return (units * np.float32(255) + np.float32(0.5 * (rounding == "round"))).astype(np.uint8)
 
 
-def draws(height, width):
+def elastic_draws(height, width):
     rng = np.random.default_rng(5)
     return {"points": rng.uniform(-1, 1, (3, 2))} | {f"field_{a}": rng.uniform(-1, 1, (height, width)) for a in "xy"}
 
 
-def test_elastic_transform_is_its_definition():
+def test_elastic_transform_matches_definition():
     """Test that only a few samples differ by 1/32 pixel, because SciPy's filter has other rounding errors."""
     cases = []
     for calibration, side in SIZES.items():
@@ -135,10 +135,10 @@ def test_elastic_transform_is_its_definition():
         for alpha, sigma, affine in ((60.0, 9.0, 1.0), (4.0, 0.0, 3.0)):
             cases.append((synthetic_image(*shape), {"alpha": alpha, "sigma": sigma, "affine": affine}))
     for image, row in cases:
-        given = draws(*image.shape[:2])
-        got = corruptset.corrupt(np.ascontiguousarray(image), "elastic_transform", **row, **given)
-        away = np.abs(got.astype(int) - elastic(image, **row, **given))
-        assert (np.mean(away == 0) > 0.95, np.mean(away <= 1) > 0.99) == (True, True), (image.shape, row)
+        fixed_draws = elastic_draws(*image.shape[:2])
+        result = corruptset.corrupt(np.ascontiguousarray(image), "elastic_transform", **row, **fixed_draws)
+        distance = np.abs(result.astype(int) - reference_elastic(image, **row, **fixed_draws))
+        assert (np.mean(distance == 0) > 0.95, np.mean(distance <= 1) > 0.99) == (True, True), (image.shape, row)
     white = np.full((28, 28, 1), 255, np.uint8)
     for border, still in itertools.product(("black", "reflect"), ({}, {"alpha": 0.0}, {"affine": 0.0})):
         out = corruptset.corrupt(white, "elastic_transform", severity=2, calibration="mnist", border=border, **still)
@@ -148,12 +148,12 @@ def test_elastic_transform_is_its_definition():
         assert out.shape == (9, 14, 3)
 
 
-def test_elastic_transform_is_that_of_doubles_to_the_last_level():
+def test_elastic_transform_equals_double_precision_to_last_grey_level():
     """Test flat areas, steps, edges and large displacements, in which a rounding error would change a grey value."""
     height, width, rng = 40, 53, np.random.default_rng(8)
     flat = rng.integers(0, 256, (8, 11, 3)).astype(np.uint8).repeat(5, 0).repeat(5, 1)[:, :width]
     ramp = np.broadcast_to(np.arange(width, dtype=np.uint8)[None, :, None] * 4, (height, width, 3))
-    for picture in (
+    for image in (
         synthetic_image(height, width),
         flat,
         ramp,
@@ -166,14 +166,16 @@ def test_elastic_transform_is_that_of_doubles_to_the_last_level():
             (9.0, "reflect", "round"),
             (170.0, "reflect", "floor"),
         ):
-            given = draws(height, width)
-            given["field_x"][::7] = np.floor(given["field_x"][::7] * alpha) / max(alpha, 1.0)
+            fixed_draws = elastic_draws(height, width)
+            fixed_draws["field_x"][::7] = np.floor(fixed_draws["field_x"][::7] * alpha) / max(alpha, 1.0)
             row = {"alpha": alpha, "sigma": 0.0, "affine": 0.0, "border": border, "rounding": rounding}
-            got = corruptset.corrupt(picture, "elastic_transform", **row, **given)
-            np.testing.assert_array_equal(got, elastic(picture, **row, **given), f"{picture.shape} {row}")
+            result = corruptset.corrupt(image, "elastic_transform", **row, **fixed_draws)
+            np.testing.assert_array_equal(
+                result, reference_elastic(image, **row, **fixed_draws), f"{image.shape} {row}"
+            )
 
 
-def test_the_fields_of_elastic_transform_are_smoothed_as_scipy_does():
+def test_elastic_transform_smooths_fields_like_scipy():
     for shape, sigma in (
         ((224, 224), 170.8),
         ((40, 50), 2.44),
@@ -183,7 +185,7 @@ def test_the_fields_of_elastic_transform_are_smoothed_as_scipy_does():
         ((64, 70), 0.1),
     ):
         field = np.random.default_rng(3).uniform(-1, 1, shape)
-        away = smooth(field[None], make_smoother(*shape, sigma), 1.0)[0] - gaussian_filter(
+        distance = smooth(field[None], make_smoother(*shape, sigma), 1.0)[0] - gaussian_filter(
             field, sigma, mode="reflect", truncate=3
         )
-        assert np.abs(away).max() < 1e-6 * max(1.0, 20.0 / sigma), (shape, sigma)
+        assert np.abs(distance).max() < 1e-6 * max(1.0, 20.0 / sigma), (shape, sigma)

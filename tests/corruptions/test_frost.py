@@ -25,7 +25,7 @@ from corruptset.published_frost import PUBLISHED_FROST
 from example_images import photograph, synthetic_image
 
 
-def directory_of(folder, names, size=(40, 60)):
+def write_textures(folder, names, size=(40, 60)):
     rng = np.random.default_rng(4)
     for name in names:
         Image.fromarray(rng.integers(0, 256, (*size, 3), np.uint8)).save(folder / name)
@@ -36,8 +36,8 @@ def crops(textures, count, height=24, width=20, scale=1.0, channels=3):
     """Return crops without the image, whose weight is 0."""
     images, keys = np.full((count, height, width, channels), 255, np.uint8), sample_keys(map(str, range(count)))
     row = {"image_weight": 0.0, "frost_weight": 1.0, "texture_scale": scale}
-    given = {} if textures is None else {"textures": textures}
-    return get_corruption("frost").apply(images, row, np.uint64(9), keys, **given)
+    options = {} if textures is None else {"textures": textures}
+    return get_corruption("frost").apply(images, row, np.uint64(9), keys, **options)
 
 
 def drawn_crops(textures, height, width, scale, picks, resized):
@@ -47,33 +47,33 @@ def drawn_crops(textures, height, width, scale, picks, resized):
     return crops(textures, 6, height, width, scale), drawn
 
 
-def test_a_call_takes_a_folder_and_reads_it_anew(tmp_path):
+def test_folder_of_textures_is_read_at_each_call(tmp_path):
     image, options = photograph("coffee", 32), {"severity": 2, "calibration": "imagenet", "key": "a"}
-    made = []
+    results = []
     for size in ((40, 60), (44, 70)):
-        textures = directory_of(tmp_path, ["a.png"], size)
-        want = corruptset.corrupt(image, "frost", textures=textures, **options)
+        textures = write_textures(tmp_path, ["a.png"], size)
+        expected = corruptset.corrupt(image, "frost", textures=textures, **options)
         for folder in (tmp_path, str(tmp_path)):
-            np.testing.assert_array_equal(corruptset.corrupt(image, "frost", textures=folder, **options), want)
+            np.testing.assert_array_equal(corruptset.corrupt(image, "frost", textures=folder, **options), expected)
             transform = corruptset.Corrupt("frost", severity=2, calibration="imagenet", textures=folder)
-            np.testing.assert_array_equal(pickle.loads(pickle.dumps(transform))(image, key="a"), want)
-        made.append(want.tobytes())
-    assert len({*made}) == 2
+            np.testing.assert_array_equal(pickle.loads(pickle.dumps(transform))(image, key="a"), expected)
+        results.append(expected.tobytes())
+    assert len({*results}) == 2
 
 
-def test_the_mix_is_the_published_one():
+def test_mix_matches_published_frost():
     image = photograph("coffee", 32)
     crop = np.random.default_rng(1).integers(0, 256, image.shape, np.uint8)
     for calibration in ("imagenet", "cifar"):
         for severity, row in shipped(calibration).rows["frost"].items():
             a, b = row.parameters["image_weight"], row.parameters["frost_weight"]
-            got = corruptset.corrupt(image, "frost", severity=severity, calibration=calibration, texture=crop)
-            np.testing.assert_array_equal(got, np.uint8(np.clip(a * image + b * crop, 0, 255)))
+            result = corruptset.corrupt(image, "frost", severity=severity, calibration=calibration, texture=crop)
+            np.testing.assert_array_equal(result, np.uint8(np.clip(a * image + b * crop, 0, 255)))
 
 
-def test_crops_come_from_everywhere_but_the_last_row_and_column(tmp_path):
+def test_crops_cover_everything_except_last_row_and_column(tmp_path):
     """Test that words 0, 1 and 2 of the stream select the texture, the first row and the first column."""
-    textures = directory_of(tmp_path, ["a.png", "b.png", "c.png"])
+    textures = write_textures(tmp_path, ["a.png", "b.png", "c.png"])
     drawn = Keys(np.uint64(9), sample_keys(map(str, range(300)))).integers(3, 40 - 24, 60 - 20).tolist()
     colour, grey = crops(textures, 300), crops(textures, 300, channels=1)
     for crop, one, (which, y, x) in zip(colour, grey, drawn, strict=True):
@@ -84,15 +84,15 @@ def test_crops_come_from_everywhere_but_the_last_row_and_column(tmp_path):
 
 
 @pytest.mark.parametrize(("scale", "size"), [(0.2, (600, 900)), (0.77, (133, 177)), (3.0, (40, 30))])
-def test_a_crop_is_one_of_opencvs_resize_bit_for_bit(tmp_path, scale, size):
+def test_crop_equals_opencv_resize_exactly(tmp_path, scale, size):
     """Compare resizing with the call in make_cifar_c.py and make_tinyimagenet_c.py, with and without SIMD and IPP."""
-    textures = directory_of(tmp_path, ["a.png"], size)
+    textures = write_textures(tmp_path, ["a.png"], size)
     resized = cv2.resize(textures.arrays[0], (0, 0), fx=scale, fy=scale)
     for crop, (_, y, x) in zip(*drawn_crops(textures, 18, 21, scale, 1, resized), strict=True):
         np.testing.assert_array_equal(crop, resized[y : y + 18, x : x + 21])
 
 
-def test_textures_cover_the_image(tmp_path):
+def test_textures_cover_image(tmp_path):
     """Test that default textures are enlarged for larger images, so that there are 64 positions for crops."""
     for height, width, scale in ((448, 704, 1.0), (704, 448, 1.0), (449, 640, 513 / 512)):
         textures = default_textures(height, width)
@@ -102,10 +102,10 @@ def test_textures_cover_the_image(tmp_path):
     for shape, scale in (((300, 224, 1), 0.05), ((8, 8, 3), 5.0)):
         image, row = synthetic_image(*shape), {"image_weight": 0.5, "frost_weight": 0.5, "texture_scale": scale}
         assert (corruptset.corrupt(image, "frost", **row) != image).any()
-    own = directory_of(tmp_path, ["a.png", "b.png"])
+    custom = write_textures(tmp_path, ["a.png", "b.png"])
     with pytest.raises(ParameterError, match=r"(?s)a\.png: 40x60.*b\.png.*larger"):
-        corruptset.corrupt(synthetic_image(41, 60), "frost", severity=1, calibration="imagenet", textures=own)
-    assert own.not_covering(0.5, 20, 30) == []
+        corruptset.corrupt(synthetic_image(41, 60), "frost", severity=1, calibration="imagenet", textures=custom)
+    assert custom.not_covering(0.5, 20, 30) == []
 
 
 # --- textures -------------------------------------------------------------------------------------------------------
@@ -116,43 +116,43 @@ PINNED = {
 }
 
 
-def test_textures_and_how_often_each_is_drawn_are_pinned(tmp_path):
+def test_textures_and_their_frequencies_are_pinned(tmp_path):
     for shape, size in (("landscape", (448, 704)), ("landscape", (4000, 6000)), ("upright", (225, 224))):
         textures = default_textures(*size)
         assert textures.names == ("sheet", "needles", "pane", "feathers")
         assert tuple(sha256[7:23] for sha256 in textures.sha256) == PINNED[shape]
         assert textures.picks == (0, 1, 1, 2, 3)
         assert not textures.published
-    assert directory_of(tmp_path, [f"frost{i}.png" for i in range(1, 7)]).picks == (0, 1, 2, 3, 4)
-    assert directory_of(tmp_path, ["frost7.png"]).picks == (0, 1, 2, 3, 4, 5, 6)
+    assert write_textures(tmp_path, [f"frost{i}.png" for i in range(1, 7)]).picks == (0, 1, 2, 3, 4)
+    assert write_textures(tmp_path, ["frost7.png"]).picks == (0, 1, 2, 3, 4, 5, 6)
 
 
-def test_own_textures_are_sorted_converted_hashed_and_travel_without_their_pixels(tmp_path):
+def test_custom_textures_are_sorted_converted_hashed_and_pickled_without_pixels(tmp_path):
     colour = np.random.default_rng(0).integers(0, 256, (20, 30, 3), np.uint8)
     Image.fromarray(colour).save(tmp_path / "b.PNG")
     Image.fromarray(np.dstack([colour, colour[..., 0]])).save(tmp_path / "a.png")
     Image.fromarray(colour[..., 1]).save(tmp_path / "c.png")
     (tmp_path / "readme.txt").write_text("no picture")
     (tmp_path / "._a.png").write_bytes(b"Mac OS X")
-    found = load_textures(tmp_path)
-    assert found.names == ("a.png", "b.PNG", "c.png")
-    for array, want in zip(found.arrays, (colour, colour, np.repeat(colour[..., 1:2], 3, 2)), strict=True):
-        np.testing.assert_array_equal(array, want)
-    assert found.sha256[0] == found.sha256[1] != found.sha256[2]
-    for textures in (found, default_textures(224, 224)):
-        sent = pickle.dumps(textures)
-        assert len(sent) < 2000
-        assert pickle.loads(sent) == textures
-    sent = pickle.dumps(found)
+    loaded = load_textures(tmp_path)
+    assert loaded.names == ("a.png", "b.PNG", "c.png")
+    for array, expected in zip(loaded.arrays, (colour, colour, np.repeat(colour[..., 1:2], 3, 2)), strict=True):
+        np.testing.assert_array_equal(array, expected)
+    assert loaded.sha256[0] == loaded.sha256[1] != loaded.sha256[2]
+    for textures in (loaded, default_textures(224, 224)):
+        pickled = pickle.dumps(textures)
+        assert len(pickled) < 2000
+        assert pickle.loads(pickled) == textures
+    pickled = pickle.dumps(loaded)
     Image.fromarray(colour).save(tmp_path / "c.png")
     texture_module._reopened.cache_clear()
     with pytest.raises(SourceError, match="changed"):
-        pickle.loads(sent)
+        pickle.loads(pickled)
 
 
-def test_mistakes_are_told_all_at_once(tmp_path, monkeypatch):
-    for folder, says in ((tmp_path / "nowhere", "does not exist"), (tmp_path, "contains no images")):
-        with pytest.raises(SourceError, match=says):
+def test_all_errors_are_reported_together(tmp_path, monkeypatch):
+    for folder, message in ((tmp_path / "nowhere", "does not exist"), (tmp_path, "contains no images")):
+        with pytest.raises(SourceError, match=message):
             load_textures(folder)
     Image.fromarray(np.zeros((5, 30, 3), np.uint8)).save(tmp_path / "small.png")
     Image.fromarray(np.zeros((30, 30), np.uint16)).save(tmp_path / "deep.png")
@@ -166,7 +166,7 @@ def test_mistakes_are_told_all_at_once(tmp_path, monkeypatch):
         load_textures(tmp_path)
 
 
-def test_the_published_textures_are_known_by_their_hashes_and_how_often_each_is_drawn():
+def test_published_textures_are_recognised_by_hash_with_their_frequencies():
     def published(hashes, picks):
         names, arrays = tuple(f"{i}.png" for i in range(len(hashes))), (np.zeros((8, 8, 3), np.uint8),) * len(hashes)
         return TextureSet(names, tuple(hashes), tuple(picks), ("directory", "d"), arrays).published

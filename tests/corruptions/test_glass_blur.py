@@ -24,7 +24,7 @@ def blur(image, sigma, axes="both", half=0.0):
     return (np.clip(blurred, 0, 1) * 255 + half).astype(np.uint8)
 
 
-def slow(image, sigma, reach, deltas, swaps=None, axes="both", half=0.0):
+def reference_glass_blur(image, sigma, reach, deltas, swaps=None, axes="both", half=0.0):
     """Apply the definition to one pixel after the other, with exchanges where `swaps` is 1."""
     height, width = image.shape[:2]
     x = blur(image, sigma, axes)
@@ -40,7 +40,7 @@ def slow(image, sigma, reach, deltas, swaps=None, axes="both", half=0.0):
     return blur(x, sigma, axes, half)
 
 
-def drawn(shape, reach, iterations):
+def random_draws(shape, reach, iterations):
     """Return the displacements and exchanges of sample "a", from the words of the specification."""
     size = (iterations, shape[0] - 2 * reach, shape[1] - 2 * reach)
     count = int(np.prod(size))
@@ -50,40 +50,46 @@ def drawn(shape, reach, iterations):
 
 
 @pytest.mark.parametrize(("sigma", "reach", "iterations"), [(0.7, 1, 2), (1.0, 2, 3), (1.5, 4, 2)])
-def test_it_is_the_definition_with_the_words_of_the_specification(sigma, reach, iterations):
+def test_glass_blur_matches_definition_with_specified_random_words(sigma, reach, iterations):
     """Test drawn and given displacements, in scan order from the lower right corner."""
     parameters = {"sigma": sigma, "max_delta": reach, "iterations": iterations}
     options = {"axes": "rows", "exchange": "swap", "rounding": "round"}
     for shape in ((12, 9, 1), (21, 33, 3)):
         image = synthetic_image(*shape)
-        deltas, swaps = drawn(shape, reach, iterations)
-        for more, given, want in (
-            ({}, {"deltas": deltas}, slow(image, sigma, reach, deltas)),
-            (options, {"deltas": deltas, "swaps": swaps}, slow(image, sigma, reach, deltas, swaps, "rows", 0.5)),
+        deltas, swaps = random_draws(shape, reach, iterations)
+        for more, arguments, expected in (
+            ({}, {"deltas": deltas}, reference_glass_blur(image, sigma, reach, deltas)),
+            (
+                options,
+                {"deltas": deltas, "swaps": swaps},
+                reference_glass_blur(image, sigma, reach, deltas, swaps, "rows", 0.5),
+            ),
         ):
-            got = get_corruption("glass_blur").apply(image[None], parameters | more, STAGE, sample_keys(["a"]))[0]
-            np.testing.assert_array_equal(got, want, str(shape))
-            np.testing.assert_array_equal(corruptset.corrupt(image, "glass_blur", **parameters, **more, **given), want)
+            result = get_corruption("glass_blur").apply(image[None], parameters | more, STAGE, sample_keys(["a"]))[0]
+            np.testing.assert_array_equal(result, expected, str(shape))
+            np.testing.assert_array_equal(
+                corruptset.corrupt(image, "glass_blur", **parameters, **more, **arguments), expected
+            )
 
 
-def test_a_reach_over_half_the_image_leaves_the_two_blurs_and_scaling_ends_at_127():
+def test_large_reach_leaves_only_two_blurs_and_scaling_stops_at_127():
     image = synthetic_image(8, 40)
     for reach in (4, 100):
-        got = corruptset.corrupt(image, "glass_blur", sigma=1.0, max_delta=reach, iterations=2)
-        np.testing.assert_array_equal(got, blur(blur(image, 1.0), 1.0))
+        result = corruptset.corrupt(image, "glass_blur", sigma=1.0, max_delta=reach, iterations=2)
+        np.testing.assert_array_equal(result, blur(blur(image, 1.0), 1.0))
     # Scaling would increase 100 pixels at a side of 32 to 938 pixels, but displacements are int8.
     large, deltas = synthetic_image(300, 310, 1), np.zeros((1, 300 - 254, 310 - 254, 2), np.int8)
-    given = {"sigma": 0.01, "max_delta": 100, "iterations": 1, "deltas": deltas}
-    out = corruptset.corrupt(large, "glass_blur", **given, calibration="cifar", scale="side")
+    options = {"sigma": 0.01, "max_delta": 100, "iterations": 1, "deltas": deltas}
+    out = corruptset.corrupt(large, "glass_blur", **options, calibration="cifar", scale="side")
     np.testing.assert_array_equal(out, blur(blur(large, 0.09375), 0.09375))
 
 
-def test_given_draws_that_do_not_fit_are_refused():
+def test_unsuitable_draws_are_rejected():
     row = {"sigma": 0.7, "max_delta": 1, "iterations": 2}
-    for given, says in (
+    for arguments, message in (
         ({"max_delta": 1.5}, "max_delta"),
         ({"deltas": np.full((2, 7, 7, 2), 1, np.int8)}, "deltas"),
-        ({"swaps": np.ones((2, 7, 7), np.uint8)}, "unless exchange is 'swap'"),
+        ({"swaps": np.ones((2, 7, 7), np.uint8)}, "it is used only if exchange is 'swap'"),
     ):
-        with pytest.raises(ParameterError, match=says):
-            corruptset.corrupt(synthetic_image(9, 9), "glass_blur", **row | given)
+        with pytest.raises(ParameterError, match=message):
+            corruptset.corrupt(synthetic_image(9, 9), "glass_blur", **row | arguments)

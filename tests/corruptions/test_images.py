@@ -18,28 +18,28 @@ PHOTO = synthetic_image(40, 56)
 CHANGED = corruptset.corrupt(PHOTO, "gaussian_noise", severity=3)
 
 
-def test_arrays_and_pil_images_come_back_as_what_they_were():
-    grey, picture = PHOTO[:, :, 0], Image.fromarray(PHOTO)
+def test_arrays_and_pil_images_are_returned_as_same_type():
+    grey, pil_image = PHOTO[:, :, 0], Image.fromarray(PHOTO)
     for image in (grey, grey[:, :, None], PHOTO, PHOTO[None]):
         assert corruptset.corrupt(image, "gaussian_noise", severity=3).shape == image.shape
-    out = corruptset.corrupt(picture, "gaussian_noise", severity=3)
+    out = corruptset.corrupt(pil_image, "gaussian_noise", severity=3)
     assert (out.mode, out.size) == ("RGB", (56, 40))
     np.testing.assert_array_equal(np.asarray(out), CHANGED)
-    np.testing.assert_array_equal(np.asarray(picture), PHOTO)
-    luma = picture.convert("L")
+    np.testing.assert_array_equal(np.asarray(pil_image), PHOTO)
+    luma = pil_image.convert("L")
     out = corruptset.corrupt(luma, "fog/3")
     assert out.mode == "L"
     np.testing.assert_array_equal(np.asarray(out), corruptset.corrupt(np.asarray(luma), "fog/3"))
     for mode, better in (("RGBA", "RGB"), ("P", "RGB"), ("LA", "L"), ("I;16", "L")):
         other = Image.new(mode, (32, 32))
-        says = f"mode '{mode}'; expected RGB or L. Convert it: image.convert\\('{better}'\\)"
-        with pytest.raises(ImageError, match=says):
+        message = f"mode '{mode}'; expected RGB or L. Convert it: image.convert\\('{better}'\\)"
+        with pytest.raises(ImageError, match=message):
             corruptset.corrupt(other, "fog", severity=1)
         assert corruptset.corrupt(other.convert(better), "fog", severity=1).mode == better
 
 
 @pytest.mark.ci
-def test_tensors_have_their_channels_first():
+def test_tensors_have_channels_first():
     import torch
 
     chw = torch.from_numpy(PHOTO.transpose(2, 0, 1).copy())
@@ -51,22 +51,22 @@ def test_tensors_have_their_channels_first():
         assert torch.equal(tensor, before)
         assert tensor is turned or out.stride() == tensor.stride()
     batch = torch.stack([chw, chw.flip(2)])
-    want = corruptset.corrupt(batch.permute(0, 2, 3, 1).numpy(), "fog", severity=3, key=["a", "b"])
-    got = corruptset.corrupt(batch, "fog", severity=3, key=["a", "b"])
-    np.testing.assert_array_equal(got.numpy(), want.transpose(0, 3, 1, 2))
-    want = corruptset.corrupt(PHOTO[:, :, 0], "fog", severity=3)
+    expected = corruptset.corrupt(batch.permute(0, 2, 3, 1).numpy(), "fog", severity=3, key=["a", "b"])
+    result = corruptset.corrupt(batch, "fog", severity=3, key=["a", "b"])
+    np.testing.assert_array_equal(result.numpy(), expected.transpose(0, 3, 1, 2))
+    expected = corruptset.corrupt(PHOTO[:, :, 0], "fog", severity=3)
     for grey in (chw[0], chw[None, :1]):
         out = corruptset.corrupt(grey, "fog", severity=3)
         assert out.shape == grey.shape
-        np.testing.assert_array_equal(out.numpy().reshape(want.shape), want)
-    for wrong, says in (
+        np.testing.assert_array_equal(out.numpy().reshape(expected.shape), expected)
+    for invalid, message in (
         (chw.permute(1, 2, 0), r"shape \(40, 56, 3\).*Channels last\? image\.permute\(2, 0, 1\)"),
         (chw / 255, r"torch\.float32.*Corrupt before .*\(image \* 255\)\.round\(\)\.to\(torch\.uint8\)"),
         (chw[:2], r"shape \(2, 40, 56\); expected torch\.uint8, \(C, H, W\)"),
         (chw[:, :7], "7x56"),
     ):
-        with pytest.raises(ImageError, match=says):
-            corruptset.corrupt(wrong, "fog", severity=1)
+        with pytest.raises(ImageError, match=message):
+            corruptset.corrupt(invalid, "fog", severity=1)
 
 
 LINE = re.compile(r"(np\.\w+\(.*\)\.astype\(np\.uint8\)|image(?:\.\w+\([^)]*\)|\[[^]]*\]))")
@@ -82,19 +82,19 @@ MENDED = [
 ]
 
 
-@pytest.mark.parametrize(("image", "want"), MENDED, ids=[f"{image.dtype} {image.shape}" for image, _ in MENDED])
-def test_the_line_that_is_shown_mends_it(image, want):
-    with pytest.raises(ImageError) as raised:
+@pytest.mark.parametrize(("image", "expected"), MENDED, ids=[f"{image.dtype} {image.shape}" for image, _ in MENDED])
+def test_suggested_line_fixes_error(image, expected):
+    with pytest.raises(ImageError) as exc_info:
         corruptset.Corrupt("fog", severity=1)(image)
-    message = str(raised.value)
+    message = str(exc_info.value)
     assert str(image.shape) in message or f"{image.dtype}; expected a numpy array of uint8" in message
-    found = LINE.search(message)
-    assert found, message
-    np.testing.assert_array_equal(eval(found[0], {"np": np, "image": image}), want)
+    result = LINE.search(message)
+    assert result, message
+    np.testing.assert_array_equal(eval(result[0], {"np": np, "image": image}), expected)
 
 
-def test_what_was_given_is_named():
-    for image, says in (
+def test_message_names_argument_type():
+    for image, message in (
         (PHOTO / 127.5 - 1, r"values go from -?[\d.]+ to [\d.]+\. Undo their normalisation"),
         (np.full((40, 56), np.nan), "not finite"),
         (np.ma.masked_less(PHOTO, 9), r"masked array.*image\.filled"),
@@ -112,11 +112,11 @@ def test_what_was_given_is_named():
             corruptset.Corrupt("fog", severity=1),
             imagecorruptions.corrupt,
         ):
-            with pytest.raises(ImageError, match=f"(?s){says}"):
+            with pytest.raises(ImageError, match=f"(?s){message}"):
                 call(image)
 
 
-def test_an_image_whose_values_do_not_fit_32_bits_is_refused_before_it_is_copied():
+def test_image_with_values_beyond_32_bits_is_rejected_before_copy():
     for shape in ((2**16, 2**16), (40_000, 40_000, 3), (2, 40_000, 40_000, 3)):
         image = np.broadcast_to(np.uint8(7), shape)
         for name in ("elastic_transform", "rotate"):

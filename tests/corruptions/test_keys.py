@@ -32,7 +32,7 @@ def stage(severity=None, name="gaussian_noise", table=TABLE, **more):
     return resolve_stage(name, table, severity=severity, **more)
 
 
-def test_keys_are_pinned_and_those_of_the_specification():
+def test_keys_are_pinned_and_match_specification():
     samples = {"ILSVRC2012_val_00000001": "0xa983e0526bdc3dd8", "Käse/ü 1": "0x6f1ede995bf9a168"}
     for name, pinned in samples.items():
         assert hex(sample_key(name)) == pinned == hex(plain.key64(name))
@@ -47,24 +47,24 @@ def test_keys_are_pinned_and_those_of_the_specification():
     assert hash64(1) == hash64(1.0), "whole numbers are one whatever their type"
 
 
-def test_what_makes_keys_equal_and_what_makes_them_differ():
+def test_keys_depend_only_on_specified_inputs():
     def key(*chain, seed=0, coupling="independent"):
         return int(chain_keys([*chain], seed, coupling)[-1])
 
     first, second, shot = stage(1), stage(2), stage(1, "shot_noise")
-    given = stage(parameters={"sigma": 0.5})
-    assert key(first) == key(given) == key(stage(4, table=OTHER)), "the same numbers from wherever have one key"
+    explicit = stage(parameters={"sigma": 0.5})
+    assert key(first) == key(explicit) == key(stage(4, table=OTHER)), "the same numbers from wherever have one key"
     keys = {key(first), key(second), key(first, seed=1), key(shot, first), key(second, first)}
     assert len(keys | {key(stage(2, "shot_noise"), first), key(first, coupling="severity")}) == 7
     assert stage_key(0, [("a@1", {})]) != stage_key(0, [("a@2", {})])
     assert int(chain_keys([first, shot], 0)[0]) == key(first), "a stage does not know what follows"
     # of coupled severities; a parameter that was given, rather than read off a severity, stays in
-    assert key(first, coupling="severity") == key(second, coupling="severity") != key(given, coupling="severity")
+    assert key(first, coupling="severity") == key(second, coupling="severity") != key(explicit, coupling="severity")
     streams = {int(level_stream(k, d)) for k in range(100) for d in range(STREAMS_PER_LEVEL)}
     assert len(streams) == 100 * STREAMS_PER_LEVEL
 
 
-def test_seeds_are_whole_numbers_up_to_two_to_the_53():
+def test_seeds_are_integers_up_to_two_to_the_53():
     assert [check_seed(seed) for seed in (0, MAX_SEED, np.int64(5))] == [0, MAX_SEED, 5]
     for seed in (-1, MAX_SEED + 1, 1.0, "1", True, None):
         with pytest.raises(ParameterError, match="expected a whole number from 0 to"):

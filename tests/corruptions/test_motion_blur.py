@@ -18,13 +18,13 @@ from corruptset.corruptions.registry import get_corruption
 from example_images import synthetic_image
 
 
-def test_it_is_the_specification_at_any_length():
+def test_motion_blur_matches_specification_at_any_length():
     image = synthetic_image(9, 14)
     for radius, sigma in ((0.4, 0.7), (10.0, 3.0), (70.0, 90.0)):
-        want = plain.motion_blur(image.tolist(), 7, "a", radius=radius, sigma=sigma)
+        expected = plain.motion_blur(image.tolist(), 7, "a", radius=radius, sigma=sigma)
         row = {"radius": radius, "sigma": sigma}
-        got = get_corruption("motion_blur").apply(image[None], row, np.uint64(7), sample_keys(["a"]))
-        np.testing.assert_array_equal(got[0], want, str(radius))
+        result = get_corruption("motion_blur").apply(image[None], row, np.uint64(7), sample_keys(["a"]))
+        np.testing.assert_array_equal(result[0], expected, str(radius))
 
 
 def _words(number: int, stream: int, count: int) -> np.ndarray:
@@ -69,7 +69,7 @@ RECORDED = (
 """Of what ImageMagick 6.9.11-60 Q16 (Wand 0.7.0) made of cases 0, 1, 2, ..., ten by ten: the sha256 of their bytes."""
 
 
-def test_equals_recorded_imagemagick_outputs():
+def test_motion_blur_equals_recorded_imagemagick_outputs():
     for decade, recorded in enumerate(RECORDED):
         digest = hashlib.sha256()
         for number in range(10 * decade, 10 * decade + 10):
@@ -96,16 +96,16 @@ def _load_imagemagick() -> Any:
     return blur
 
 
-def test_equals_imagemagick_itself_where_it_can_be_loaded():
+def test_motion_blur_equals_imagemagick_if_installed():
     """Compare with ImageMagick if it is installed. The recorded outputs are tested in any case."""
     blur = _load_imagemagick()
     for number in range(40, 100) if blur else ():
         image, radius, sigma, angle = _case(number)
-        got = motion_filter(image[None], radius, sigma, np.array([angle]))[0]
-        np.testing.assert_array_equal(got, blur(image, radius, sigma, angle), str((number, radius, sigma, angle)))
+        result = motion_filter(image[None], radius, sigma, np.array([angle]))[0]
+        np.testing.assert_array_equal(result, blur(image, radius, sigma, angle), str((number, radius, sigma, angle)))
 
 
-def test_a_given_angle_serves_every_image():
+def test_fixed_angle_applies_to_every_image():
     images = np.stack([_image(number, 24, 40, 3, "noise") for number in (1, 2)])
-    got = corruptset.corrupt(images, "motion_blur", severity=3, angle_deg=20)
-    np.testing.assert_array_equal(got, motion_filter(images, 6.0, 2.0, np.array([20.0, 20.0])))
+    result = corruptset.corrupt(images, "motion_blur", severity=3, angle_deg=20)
+    np.testing.assert_array_equal(result, motion_filter(images, 6.0, 2.0, np.array([20.0, 20.0])))

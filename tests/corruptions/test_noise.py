@@ -54,28 +54,28 @@ def shot_weights(photons, half):
 
 
 @pytest.mark.parametrize("half", [0.0, 0.5])
-def test_tables_have_the_weights_of_the_definitions(half):
+def test_tables_have_weights_of_definitions(half):
     for cumulative, weights, parameters, bits in (
         (tables.gaussian_cumulative, gaussian_weights, [(0.04,), (0.38, 0.2), (1e-9, 0.0), (10.0, -1.0)], 9),
         (tables.speckle_cumulative, speckle_weights, [(0.06,), (0.6,), (10.0,)], 8),
         (tables.shot_cumulative, shot_weights, [(3.0,), (60.0,), (7.3,), (0.001,)], 8),
     ):
         for first, *more in parameters:
-            got = cumulative(first, half, *more)
-            assert np.abs(got - weights(first, half, *more) * 2**32).max() <= 0.51, (cumulative.__name__, first)
-            table = tables.alias_tables(got, bits).astype(np.int64)
+            result = cumulative(first, half, *more)
+            assert np.abs(result - weights(first, half, *more) * 2**32).max() <= 0.51, (cumulative.__name__, first)
+            table = tables.alias_tables(result, bits).astype(np.int64)
             own, other = table >> bits, table & ((1 << bits) - 1)
-            drawn = own.copy()
-            for row, to, share in zip(drawn, other, (1 << (32 - bits)) - own, strict=True):
+            draws = own.copy()
+            for row, to, share in zip(draws, other, (1 << (32 - bits)) - own, strict=True):
                 np.add.at(row, to, share)
-            np.testing.assert_array_equal(np.cumsum(drawn, axis=1), got)
+            np.testing.assert_array_equal(np.cumsum(draws, axis=1), result)
 
 
-def test_shot_at_a_million_photons():
+def test_shot_noise_works_at_a_million_photons():
     """Test that the longest recurrence still gives the Poisson distribution, except for rounding."""
     edges = np.append(np.ceil(np.arange(1, 256) / 255 * 1e6), np.inf)
-    got = tables.shot_cumulative(1e6)[200] / 2**32
-    assert np.abs(got - stats.poisson.cdf(edges - 1, 200 / 255 * 1e6)).max() < 1e-9
+    result = tables.shot_cumulative(1e6)[200] / 2**32
+    assert np.abs(result - stats.poisson.cdf(edges - 1, 200 / 255 * 1e6)).max() < 1e-9
 
 
 PINNED = {
@@ -90,10 +90,10 @@ PINNED = {
 def test_shipped_tables_are_pinned(name):
     rows = [row for c in SHIPPED if c != "mnist" for row in shipped(c).rows[f"{name}_noise"].values()]
     values = sorted({next(iter(row.parameters.values())) for row in rows})
-    whole = b"".join(
+    content = b"".join(
         tables.noise_table(getattr(tables, f"{name}_cumulative"), value).astype("<u4").tobytes() for value in values
     )
-    assert hashlib.sha256(whole).hexdigest() == PINNED[name]
+    assert hashlib.sha256(content).hexdigest() == PINNED[name]
 
 
 # --- what becomes of a level ----------------------------------------------------------------------------------------
@@ -101,41 +101,41 @@ def test_shipped_tables_are_pinned(name):
 
 @pytest.mark.parametrize("rounding", HALF)
 @pytest.mark.parametrize(
-    ("name", "given"),
+    ("name", "arguments"),
     [
         ("gaussian_noise", {"sigma": 0.18, "mean": 0.1}),
         ("speckle_noise", {"sigma": 0.35}),
         ("shot_noise", {"photons": 12.0}),
     ],
 )
-def test_a_level_becomes_what_its_own_word_chooses_from_the_table(name, given, rounding):
+def test_noisy_value_is_chosen_from_table_by_its_own_random_word(name, arguments, rounding):
     """Test two images that are larger than a chunk of a kernel, so that nothing is shared or repeated."""
     images = np.stack([synthetic_image(31, 57, 3, which) for which in range(2)])
-    value, *mean = given.values()
+    value, *mean = arguments.values()
     cumulative = getattr(tables, f"{name.removesuffix('_noise')}_cumulative")
     table = tables.noise_table(cumulative, value, HALF[rounding], *mean).astype(np.int64)
     bits = 9 if mean else 8
-    made = apply(name, images, ids=["a", "b"], rounding=rounding, **given)
-    for image, sample, out in zip(images, "ab", made, strict=True):
-        drawn = np.reshape(plain.words(image.size, int(STAGE), sample), image.shape).astype(np.int64)
-        slot = drawn >> (32 - bits)
+    result = apply(name, images, ids=["a", "b"], rounding=rounding, **arguments)
+    for image, sample, out in zip(images, "ab", result, strict=True):
+        draws = np.reshape(plain.words(image.size, int(STAGE), sample), image.shape).astype(np.int64)
+        slot = draws >> (32 - bits)
         entry = table[slot if mean else 256 * image.astype(np.int64) + slot]
-        chosen = np.where(drawn % 2 ** (32 - bits) < entry >> bits, slot, entry % 2**bits)
+        chosen = np.where(draws % 2 ** (32 - bits) < entry >> bits, slot, entry % 2**bits)
         np.testing.assert_array_equal(out, np.clip(image + chosen - 256, 0, 255) if mean else chosen)
 
 
-def test_black_with_a_mean_is_what_the_two_factor_sets_need():
+def test_mean_and_deviation_of_clipped_noise_on_black_match_theory():
     """Test the mean and standard deviation of black with sigma 0.1 after clipping against theory."""
     black = np.zeros((600, 800, 3), np.uint8)
-    for mean, want in {0.1: (0.1083, 0.0867), 0.15: (0.1529, 0.0942), 0.2: (0.2008, 0.0980)}.items():
+    for mean, expected in {0.1: (0.1083, 0.0867), 0.15: (0.1529, 0.0942), 0.2: (0.2008, 0.0980)}.items():
         out = corruptset.corrupt(black, "gaussian_noise", sigma=0.1, mean=mean, rounding="round") / 255.0
-        assert (out.mean(), out.std()) == pytest.approx(want, abs=0.001)
+        assert (out.mean(), out.std()) == pytest.approx(expected, abs=0.001)
 
 
-def test_without_spread_the_mean_still_shifts_and_another_mean_draws_anew():
+def test_mean_shifts_without_spread_and_other_mean_changes_draws():
     for rounding, mean in itertools.product(HALF, (-1.0, -0.5, -0.1, -1e-9, 0.0, 1e-9, 0.1, 1.0)):
-        got = apply("gaussian_noise", LEVELS, sigma=0.0, mean=mean, rounding=rounding)
-        np.testing.assert_array_equal(got, np.clip(np.floor(LEVELS + 255 * mean + HALF[rounding]), 0, 255))
+        result = apply("gaussian_noise", LEVELS, sigma=0.0, mean=mean, rounding=rounding)
+        np.testing.assert_array_equal(result, np.clip(np.floor(LEVELS + 255 * mean + HALF[rounding]), 0, 255))
     none, zero, other = (
         chain_keys([resolve_stage("gaussian_noise", shipped("cifar"), parameters={"sigma": 0.1} | more)], 0)
         for more in ({}, {"mean": -0.0}, {"mean": 0.1})
@@ -147,24 +147,24 @@ def test_without_spread_the_mean_still_shifts_and_another_mean_draws_anew():
 
 
 @pytest.mark.parametrize("density", [0.0, 1e-9, 0.1, 0.5, 1.0])
-def test_struck_elements_are_those_of_the_specification(density):
+def test_changed_elements_match_specification(density):
     image = synthetic_image(31, 57)
-    want = plain.impulse_noise(image.tolist(), int(STAGE), "a", amount=density)
+    expected = plain.impulse_noise(image.tolist(), int(STAGE), "a", amount=density)
     for name, column in (("salt_pepper", "density"), ("impulse_noise", "amount")):
-        np.testing.assert_array_equal(apply(name, image[None], ids=["a"], **{column: density})[0], want)
+        np.testing.assert_array_equal(apply(name, image[None], ids=["a"], **{column: density})[0], expected)
 
 
 @pytest.mark.parametrize("amplitude", [1e-9, 0.01, 0.4, 3.0])
-def test_uniform_noise_is_its_words(amplitude):
+def test_uniform_noise_follows_random_words(amplitude):
     image = synthetic_image(80, 64)
-    drawn = [np.reshape(plain.words(image.size, int(STAGE), sample), image.shape) / 2.0**31 - 1.0 for sample in "ab"]
+    draws = [np.reshape(plain.words(image.size, int(STAGE), sample), image.shape) / 2.0**31 - 1.0 for sample in "ab"]
     for rounding in HALF:
-        made = apply("uniform_noise", np.stack([image] * 2), ids="ab", amplitude=amplitude, rounding=rounding)
-        want = np.clip(np.floor(image + 255 * amplitude * np.stack(drawn) + HALF[rounding]), 0, 255)
-        np.testing.assert_array_equal(made, want)
+        result = apply("uniform_noise", np.stack([image] * 2), ids="ab", amplitude=amplitude, rounding=rounding)
+        expected = np.clip(np.floor(image + 255 * amplitude * np.stack(draws) + HALF[rounding]), 0, 255)
+        np.testing.assert_array_equal(result, expected)
 
 
-def test_without_strength_nothing_changes_and_the_least_and_greatest_are_taken():
+def test_zero_strength_changes_nothing_and_extreme_strengths_are_accepted():
     for name, column in (("speckle_noise", "sigma"), ("uniform_noise", "amplitude")):
         np.testing.assert_array_equal(apply(name, LEVELS, **{column: 0.0}), LEVELS)
     for name, row in (("gaussian_noise", {"sigma": 1e-300}), ("shot_noise", {"photons": 0.001})):

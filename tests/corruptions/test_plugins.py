@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from plugin_files import HEAD, TABLE, documented_module, function_source, without_plugins, write_blinds, write_installed
+from small_builds import write_recipe
 from surrogates import linear_model
 
 import corruptset
@@ -29,7 +30,7 @@ FIXED = ", deterministic=True"
 
 
 @pytest.fixture(autouse=True)
-def forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def plugin_cleanup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(tmp_path)
     with without_plugins():
         yield
@@ -53,29 +54,29 @@ def load(folder: Path, *functions: str, head: str = HEAD) -> None:
 # --- loading --------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_a_module_and_an_installed_package_are_one_corruption(tmp_path):
+def test_file_module_and_installed_package_define_same_corruption(tmp_path):
     write_blinds(tmp_path)
     package(tmp_path)
-    made = set()
-    for given, module, version in (
+    results = set()
+    for arguments, module, version in (
         (tmp_path / "mine.py", "mine", None),
         ("mine", "mine", None),
         ("slats", "slats", "3.4"),
         ("venetian", "slats", "3.4"),
     ):
         with without_plugins():
-            loaded = load_plugin(given)
-            assert (loaded.module, loaded.version, loaded.corruptions) == (module, version, ["blinds"])
+            plugin_info = load_plugin(arguments)
+            assert (plugin_info.module, plugin_info.version, plugin_info.corruptions) == (module, version, ["blinds"])
             assert (corruption_names()[-1], family_of("blinds")) == ("blinds", "plugin")
-            made.add(corruptset.corrupt(IMAGES, "blinds", depth=0.5, key=["a", "b", "c"]).tobytes())
+            results.add(corruptset.corrupt(IMAGES, "blinds", depth=0.5, key=["a", "b", "c"]).tobytes())
         assert "blinds" not in corruption_names()
-    assert len(made) == 1
+    assert len(results) == 1
     importlib.reload(__import__("mine"))
     (plugin,) = plugins_of(["blinds", "contrast"])
     assert (plugin.module, plugin.place) == ("mine", "mine"), "an imported module is a plugin"
 
 
-def test_an_installed_plugin_needs_no_name_and_a_broken_one_is_a_warning(tmp_path):
+def test_installed_plugin_needs_no_option_and_broken_plugin_gives_warning(tmp_path):
     with pytest.raises(UnknownCorruption, match="blinds"):
         get_corruption("blinds")
     with without_plugins():
@@ -92,21 +93,21 @@ def test_an_installed_plugin_needs_no_name_and_a_broken_one_is_a_warning(tmp_pat
         assert "fog" in corruptset.names()
 
 
-def test_an_installed_file_with_mistakes_is_a_warning_and_ends_nothing_else(tmp_path):
+def test_installed_file_with_errors_gives_warning_and_stops_nothing_else(tmp_path):
     for kind, text in (("recipes", 'name = "own"\n'), ("tables", "side = \n")):
         (tmp_path / "slats" / kind).mkdir(parents=True)
         (tmp_path / "slats" / kind / "own.toml").write_text(text)
     groups = "".join(f"[corruptset.{kind}]\na = slats.{kind}\nb = none.{kind}\n" for kind in ("recipes", "tables"))
     write_installed(tmp_path, "slats", groups)
-    for what, kind, load in (("recipes", "recipe", load_recipe), ("calibrations", "table", get_calibration)):
-        with without_plugins(), warnings.catch_warnings(record=True) as warned:
+    for kind_of_name, kind, load in (("recipes", "recipe", load_recipe), ("calibrations", "table", get_calibration)):
+        with without_plugins(), warnings.catch_warnings(record=True) as caught_warnings:
             warnings.simplefilter("always")
-            assert len(catalogue(what)) >= 5
+            assert len(catalogue(kind_of_name)) >= 5
             with pytest.raises(RecipeError, match=f"The installed {kind} {tmp_path / 'slats'}"):
                 load("own")
-        said = " ".join(str(one.message) for one in warned)
-        assert f"The installed {kind} {tmp_path / 'slats'}" in said
-        assert f"The package slats: b = none.{kind}s (corruptset.{kind}s) cannot be loaded" in said
+        message = " ".join(str(item.message) for item in caught_warnings)
+        assert f"The installed {kind} {tmp_path / 'slats'}" in message
+        assert f"The package slats: b = none.{kind}s (corruptset.{kind}s) cannot be loaded" in message
 
 
 MISTAKES = {
@@ -143,27 +144,27 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_what_cannot_be_loaded_is_one_sentence_and_leaves_nothing(name, tmp_path):
+def test_unloadable_plugin_gives_one_line_message_and_no_side_effects(name, tmp_path):
     text, sentence = MISTAKES[name]
     if text is not None:
         (tmp_path / name).with_suffix(".py").write_text(text)
     before = corruption_names()
-    with pytest.raises(PluginError, match=sentence) as raised:
+    with pytest.raises(PluginError, match=sentence) as exc_info:
         load_plugin(tmp_path / name if name.endswith(".py") else name)
-    assert "\n" not in str(raised.value)
+    assert "\n" not in str(exc_info.value)
     assert corruption_names() == before
 
 
-def test_a_packages_folder_is_named_by_the_package(tmp_path, monkeypatch):
+def test_folder_of_package_is_named_after_package(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     package(tmp_path / "elsewhere", "shutters", installed=False)
     monkeypatch.chdir(tmp_path / "elsewhere")
-    for given in ("shutters", "shutters/", "./shutters", "shutters/__init__.py", Path("shutters")):
+    for options in ("shutters", "shutters/", "./shutters", "shutters/__init__.py", Path("shutters")):
         with pytest.raises(PluginError, match=r"Install the package \(`pip install -e \.`\) or add its parent folder"):
-            load_plugin(given)
+            load_plugin(options)
 
 
-def test_two_cannot_share_a_name(tmp_path):
+def test_two_corruptions_cannot_share_name(tmp_path):
     write_blinds(tmp_path)
     (tmp_path / "other.py").write_text(documented_module())
     load_plugin("mine")
@@ -174,7 +175,7 @@ def test_two_cannot_share_a_name(tmp_path):
     assert get_corruption("blinds").module == "mine"
 
 
-def test_the_hash_is_of_all_python_files_and_a_changed_one_is_not_used_beside_old_code(tmp_path):
+def test_hash_covers_all_python_files_and_changed_file_is_not_mixed_with_old_code(tmp_path):
     package(tmp_path, installed=False)
     hashes = []
     for file, text in (
@@ -194,9 +195,9 @@ def test_the_hash_is_of_all_python_files_and_a_changed_one_is_not_used_beside_ol
     assert load_plugin(path) == first
     job, transform = pickle.dumps(first), pickle.dumps(corruptset.Corrupt("blinds", severity=3))
     # Another process loads the plugin when it unpickles it.
-    known = "import pickle, sys; print(pickle.load(sys.stdin.buffer))"
-    done = subprocess.run([sys.executable, "-c", known], input=transform, capture_output=True, check=True)
-    assert done.stdout.decode().strip() == "Corrupt('blinds', severity=3)"
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer))"
+    result = subprocess.run([sys.executable, "-c", code], input=transform, capture_output=True, check=True)
+    assert result.stdout.decode().strip() == "Corrupt('blinds', severity=3)"
     path.write_text(documented_module() + "\n# new\n")
     with pytest.raises(PluginError, match="mine has changed since it was loaded"):
         load_plugin(path)
@@ -204,14 +205,16 @@ def test_the_hash_is_of_all_python_files_and_a_changed_one_is_not_used_beside_ol
         pickle.loads(job)
 
 
-def test_a_table_gives_severities_and_a_mistake_in_it_names_its_row(tmp_path):
+def test_table_defines_severities_and_error_names_row(tmp_path):
     load_plugin(write_blinds(tmp_path))
     assert calibrations_of("blinds") == ["cifar"]
     row = corruptset.corrupt(IMAGES[0], "blinds/3", key="a")
     np.testing.assert_array_equal(row, corruptset.corrupt(IMAGES[0], "blinds", depth=0.5, key="a"))
     record = corruptset.show("blinds").record
     assert (record["tables"]["cifar"]["3"], record["reference"]) == ({"depth": 0.5}, "Doe 2024, Venetian Blinds")
-    with pytest.raises(ParameterError, match=r"no rows in calibration 'tiny'.*it has some in cifar"):
+    with pytest.raises(
+        ParameterError, match=r"no rows in calibration 'tiny'\..*a calibration that has rows for it: cifar"
+    ):
         corruptset.corrupt(IMAGES[0], "blinds/3", calibration="tiny")
     with without_plugins():
         path = write_blinds(tmp_path)
@@ -219,8 +222,13 @@ def test_a_table_gives_severities_and_a_mistake_in_it_names_its_row(tmp_path):
             f'{TABLE}[[blinds]]\nseverity = 1\ndepth = 7\nsource = "own"\n'
         )
         load_plugin(path)
-        with pytest.raises(RecipeError, match=r"cifar\.toml has 1 mistake:\n  \[\[blinds\]\] row 1: .*at most 1"):
+        with pytest.raises(RecipeError, match=r"cifar\.toml contains 1 error:\n  \[\[blinds\]\] row 1: .*at most 1"):
             corruptset.corrupt(IMAGES[0], "blinds/1")
+        entries = ('corruptions = ["blinds"]', 'chain = ["blinds-1", "fog-1"]')
+        write_recipe(tmp_path, name="own", more="".join(f"[[sets]]\n{entry}\n" for entry in entries))
+        with pytest.raises(RecipeError, match="contains 1 error") as caught:
+            load_recipe(tmp_path / "own-png.toml")
+        assert str(caught.value).count("cifar.toml") == 1
 
 
 CELL = """
@@ -248,15 +256,17 @@ print(corruptset.show("dimmed").record["revision"])
 """
 
 
-def test_a_cell_of_a_notebook_that_is_run_again_declares_its_corruption_anew(tmp_path):
+def test_rerun_notebook_cell_redeclares_corruption(tmp_path):
     # Code given with -c has a main module without a file, like a notebook.
-    done = subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=tmp_path, capture_output=True, text=True)
-    outside = "dimmed: parameter 'depth' is 1.0; expected a finite number at least 0 and at most 0.5."
-    no_table = "dimmed has no published severities; give its parameters instead: depth."
-    assert done.stdout.splitlines() == ["100", "50", outside, "50", outside, "50", no_table, "2"], done.stderr
+    result = subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=tmp_path, capture_output=True, text=True)
+    message = "dimmed: parameter 'depth' is 1.0; expected a finite number at least 0 and at most 0.5."
+    no_table = (
+        "dimmed has no severity table. Pass its parameters instead: depth, or add rows for it to tables/cifar.toml."
+    )
+    assert result.stdout.splitlines() == ["100", "50", message, "50", message, "50", no_table, "2"], result.stderr
 
 
-def test_a_declaration_is_frozen_and_registers_a_function_without_changing_it():
+def test_declaration_is_frozen_and_leaves_function_unchanged():
     declaration = corruption(reference="x", parameters=())
     with pytest.raises(FrozenInstanceError):
         declaration.revision = 2
@@ -273,7 +283,7 @@ def test_a_declaration_is_frozen_and_registers_a_function_without_changing_it():
 # --- calls ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_batch_is_cut_and_put_together_and_levels_are_steps(tmp_path, capsys):
+def test_batch_is_split_and_joined_and_levels_are_steps(tmp_path, capsys):
     model = ", resources={'surrogate': None, 'labels': None}"
     steps = ", gradual=Gradual(lambda level, shape, parameters: f'{level} steps', most=9)"
     load(
@@ -294,8 +304,8 @@ def test_a_batch_is_cut_and_put_together_and_levels_are_steps(tmp_path, capsys):
     np.testing.assert_array_equal(corruptset.corrupt(images, "turned"), 255 - images)
     lengths = sys.modules["calling"].lengths
     assert (sum(lengths), max(lengths)) == (70, _CHUNK_BYTES // images[0].size)
-    told = capsys.readouterr()
-    assert (told.out, set(told.err.split())) == ("", {"told"}), "standard output is the command's own"
+    captured = capsys.readouterr()
+    assert (captured.out, set(captured.err.split())) == ("", {"told"}), "standard output is the command's own"
     out = corruptset.corrupt(images, "labelled", labels=list(range(70)), surrogate=linear_model(8, 8, 3))
     assert out.max(axis=(1, 2, 3)).tolist() == list(range(70)), "each image has its own label"
     out = corruptset.corrupt(IMAGES, "same")
@@ -303,8 +313,8 @@ def test_a_batch_is_cut_and_put_together_and_levels_are_steps(tmp_path, capsys):
     assert out.flags.writeable
     assert corruptset.corrupt(IMAGES, "doubled").shape == (3, 40, 24, 3)
     np.testing.assert_array_equal(corruptset.corrupt(IMAGES, "darker/03"), IMAGES // 8)
-    shown = corruptset.show("darker").record
-    assert (shown["levels"], shown["ladders"], shown["changes"]) == (9, {}, [])
+    description = corruptset.show("darker").record
+    assert (description["levels"], description["ladders"], description["changes"]) == (9, {}, [])
 
 
 FAULTS = {
@@ -329,12 +339,12 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_one_sentence_with_the_place_of_the_image(name, tmp_path):
+def test_error_is_one_line_with_position_of_image(name, tmp_path):
     body, sentence = FAULTS[name]
     load(tmp_path, function_source(name, body, FIXED + ", keeps_shape=False" * (name == "tiny")))
     images = np.concatenate([np.repeat(IMAGES[:1] | 1, 2999, 0), IMAGES[:1]]) if name == "raising" else IMAGES
     assert len(images) == 3 or len(images) > _CHUNK_BYTES // images[0].size, "more than go at once"
-    with pytest.raises(PluginError, match=f"The plugin calling: {name} .*{sentence}") as raised:
+    with pytest.raises(PluginError, match=f"The plugin calling: {name} .*{sentence}") as exc_info:
         corruptset.corrupt(images, name)
-    assert "\n" not in str(raised.value)
-    assert raised.value.position == {"fewer": None, "raising": 2999}.get(name, 0)
+    assert "\n" not in str(exc_info.value)
+    assert exc_info.value.position == {"fewer": None, "raising": 2999}.get(name, 0)

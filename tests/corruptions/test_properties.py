@@ -24,22 +24,22 @@ PROPERTIES: list[Callable[[str], None]] = []
 SHAPES = [(8, 8, 3), (8, 8, 1), (9, 31, 3), (31, 9, 1), (31, 9, 3), (40, 24, 1)]
 
 
-def holds(function: Callable[[str], None]) -> Callable[[str], None]:
+def register_property(function: Callable[[str], None]) -> Callable[[str], None]:
     PROPERTIES.append(function)
     return function
 
 
 @pytest.mark.parametrize("name", corruption_names())
-def test_every_corruption(name):
+def test_every_corruption_keeps_contract(name):
     for property_ in PROPERTIES:
         property_(name)
 
 
 def table_of(name: str, calibration: str = "cifar") -> Calibration:
     """Return a calibration with rows of a corruption, which is shipped or contains golden parameters."""
-    known = calibrations_of(name)
-    if known or get_corruption(name).gradual is not None:
-        return shipped(calibration if calibration in known or not known else known[0])
+    calibrations = calibrations_of(name)
+    if calibrations or get_corruption(name).gradual is not None:
+        return shipped(calibration if calibration in calibrations or not calibrations else calibrations[0])
     rows = {severity: Row(parameters, "this test") for severity, parameters in enumerate(NAMED[name].values(), 1)}
     return Calibration(calibration, shipped(calibration).side, {name: rows})
 
@@ -63,22 +63,22 @@ def stage_of(name, options):
     return resolve_stage(name, options["calibration"], severity=options.get("severity"), level=level, parameters=row)
 
 
-@holds
-def it_is_described(name):
-    declared = get_corruption(name)
-    summary = (declared.function.__doc__ or "").partition("\n")[0]
+@register_property
+def check_description(name):
+    corruption = get_corruption(name)
+    summary = (corruption.function.__doc__ or "").partition("\n")[0]
     assert summary.endswith((".", ":", ",")) or len(summary) > 20, "the docstring has no summary"
-    assert all(named.about for named in (*declared.parameters, *declared.draws))
-    assert declared.reference
-    assert declared.revision >= 1
-    if declared.gradual is not None:
+    assert all(declaration.about for declaration in (*corruption.parameters, *corruption.draws))
+    assert corruption.reference
+    assert corruption.revision >= 1
+    if corruption.gradual is not None:
         for which in LADDERS:
             assert ladder(which)[name].source
-            assert set(ladder(which)[name].parameters) == {p.name for p in declared.columns}
+            assert set(ladder(which)[name].parameters) == {p.name for p in corruption.columns}
 
 
-@holds
-def any_size_keeps_shape_and_dtype_and_leaves_its_input(name):
+@register_property
+def check_shape_dtype_and_input(name):
     for shape in SHAPES:
         image = synthetic_image(*shape)
         before = image.copy()
@@ -91,8 +91,8 @@ def any_size_keeps_shape_and_dtype_and_leaves_its_input(name):
             np.testing.assert_array_equal(out, corrupt(image, name, **options), "not deterministic")
 
 
-@holds
-def a_batch_is_its_images_one_by_one(name):
+@register_property
+def check_batch_equals_single_images(name):
     """Test that the key of an image without a key follows from its pixels."""
     ids = ["a", "b", "a", "n01440764/x y"]
     for channels in (1, 3):
@@ -106,19 +106,19 @@ def a_batch_is_its_images_one_by_one(name):
     assert corrupt(images[:0], name, **options).shape == (0, *images.shape[1:])
 
 
-@holds
-def strided_readonly_and_grey_views_give_the_same(name):
+@register_property
+def check_array_views(name):
     image, grey, options = synthetic_image(40, 36), synthetic_image(40, 36, 1), strengths(name)[0]
-    want, frozen = corrupt(image, name, **options), image.copy()
+    expected, frozen = corrupt(image, name, **options), image.copy()
     frozen.setflags(write=False)
     wide = np.repeat(np.repeat(image, 2, 0), 2, 1)[::2, ::2]
     for view in (wide, frozen, np.asfortranarray(image), image[:, ::-1][:, ::-1]):
-        np.testing.assert_array_equal(want, corrupt(view, name, **options))
+        np.testing.assert_array_equal(expected, corrupt(view, name, **options))
     np.testing.assert_array_equal(corrupt(grey, name, **options)[:, :, 0], corrupt(grey[:, :, 0], name, **options))
 
 
-@holds
-def key_and_seed_matter_only_where_something_is_drawn(name):
+@register_property
+def check_key_and_seed(name):
     images = np.stack([synthetic_image(48, 48)] * 16)  # A draw may be one of only two signs.
     ids, drawn, options = (
         [str(number) for number in range(16)],
@@ -130,43 +130,43 @@ def key_and_seed_matter_only_where_something_is_drawn(name):
     assert np.array_equal(outs, corrupt(images, name, key=ids, seed=1, **options)) != drawn
 
 
-@holds
-def a_severity_is_its_row(name):
+@register_property
+def check_severity_equals_row(name):
     image, options = synthetic_image(64, 50), strengths(name, "tiny")[-1]
     if "severity" in options:
         row = options["calibration"].row(name, options["severity"]).parameters
-        given = corrupt(image, name, calibration=options["calibration"], **row)
-        np.testing.assert_array_equal(corrupt(image, name, **options), given)
+        result = corrupt(image, name, calibration=options["calibration"], **row)
+        np.testing.assert_array_equal(corrupt(image, name, **options), result)
 
 
-@holds
-def every_severity_or_level_changes_the_picture_and_differs(name):
+@register_property
+def check_severities_and_levels_differ(name):
     image = synthetic_image(64, 64)
     gradual = get_corruption(name).gradual
     for calibration in (calibrations_of(name) or ["imagenet"]) if gradual is None else ["imagenet", "cifar"]:
         outs = [corrupt(image, name, **options) for options in strengths(name, calibration)]
-        away = [np.mean((out.astype(float) - image) ** 2) for out in outs]
-        assert min(away) > 0, calibration
+        distance = [np.mean((out.astype(float) - image) ** 2) for out in outs]
+        assert min(distance) > 0, calibration
         assert len({out.tobytes() for out in outs}) == len(outs), calibration
-        assert gradual is None or away == sorted(away), "a level is further than the one below it"
+        assert gradual is None or distance == sorted(distance), "a level is further than the one below it"
 
 
-@holds
+@register_property
 def scale_side_is_the_table_at_its_own_size_and_grows_lengths(name):
-    declared, options = get_corruption(name), strengths(name, "tiny")[-1]
+    corruption, options = get_corruption(name), strengths(name, "tiny")[-1]
     side = options["calibration"].side
     for size, differs in (
         ((side, side + 16), False),
-        ((2 * side, 2 * side + 12), any(p.length for p in declared.parameters)),
+        ((2 * side, 2 * side + 12), any(p.length for p in corruption.parameters)),
     ):
         image = synthetic_image(*size)
         assert np.array_equal(corrupt(image, name, **options), corrupt(image, name, scale="side", **options)) != differs
 
 
-@holds
-def rounding_lies_at_most_a_level_above_the_floor(name):
-    declared = get_corruption(name)
-    if any(p.name == "rounding" for p in declared.parameters) and declared.family != "noise":
+@register_property
+def check_rounding(name):
+    corruption = get_corruption(name)
+    if any(p.name == "rounding" for p in corruption.parameters) and corruption.family != "noise":
         for image in (synthetic_image(28, 28, 1), synthetic_image(40, 36)):
             rounded, floored = (
                 corrupt(image, name, rounding=r, **strengths(name)[2]).astype(int) for r in ("round", "floor")
@@ -175,46 +175,52 @@ def rounding_lies_at_most_a_level_above_the_floor(name):
             assert (rounded != floored).any() or image.shape[2] == 1
 
 
-@holds
-def coupled_severities_share_keys_and_independent_ones_do_not(name):
+@register_property
+def check_coupling(name):
     first, last = (stage_of(name, options) for options in (strengths(name)[0], strengths(name)[-1]))
     assert chain_keys([first], 0, "severity") == chain_keys([last], 0, "severity")
     same = first == last or first.level is not None  # The draws of each level have their own streams.
     assert (chain_keys([first], 0) == chain_keys([last], 0)) == same
 
 
-@holds
-def what_does_not_fit_is_refused(name):
-    image, declared, options = synthetic_image(32, 40), get_corruption(name), strengths(name)[0]
-    wrong = [(p.name, bad) for p in declared.columns for bad in (float("nan"), float("inf"), "text", None, -1e9)]
-    wrong += [(d.name, bad) for d in declared.draws for bad in (np.zeros((3, 5, 7, 2, 2)), "text", np.array(["x"]))]
-    for parameter, bad in [*wrong, ("nonsense", 1)]:
+@register_property
+def check_invalid_arguments(name):
+    image, corruption, options = synthetic_image(32, 40), get_corruption(name), strengths(name)[0]
+    invalid = [(p.name, bad) for p in corruption.columns for bad in (float("nan"), float("inf"), "text", None, -1e9)]
+    invalid += [(d.name, bad) for d in corruption.draws for bad in (np.zeros((3, 5, 7, 2, 2)), "text", np.array(["x"]))]
+    for parameter, bad in [*invalid, ("nonsense", 1)]:
         with pytest.raises(ParameterError, match=parameter):
             corrupt(image, name, **options | {parameter: bad})
 
 
-@holds
-def a_stage_is_applied_step_by_step(name):
+@register_property
+def check_stage_steps(name):
     """Test that the levels of one pass equal those computed alone, and that a step does not change its input."""
     images = check_images(np.stack([synthetic_image(32, 45, 3, which) for which in range(2)]))
-    declared, resources = get_corruption(name), model_resources(name, images)
+    corruption, resources = get_corruption(name), model_resources(name, images)
     before, ids = images.copy(), sample_keys(["x", "y"])
     for options in strengths(name)[:3]:
-        now, steps = images, []
-        for level in range(1, options["level"] + 1) if declared.gradual else (None,):
+        current, steps = images, []
+        for level in range(1, options["level"] + 1) if corruption.gradual else (None,):
             stage = stage_of(name, options | ({} if level is None else {"level": level}))
             (key,) = chain_keys([stage], 7)
-            done = level - 1 if level and declared.gradual.accumulates else 0
-            source = now if done else images
-            now = apply_stage(
-                source, stage, key, ids, side=options["calibration"].side, start_level=done, resources=resources
+            previous_level = level - 1 if level and corruption.gradual.accumulates else 0
+            source = current if previous_level else images
+            current = apply_stage(
+                source,
+                stage,
+                key,
+                ids,
+                side=options["calibration"].side,
+                start_level=previous_level,
+                resources=resources,
             )
             more = {} if level is None else {"level": level}
-            steps.append(declared.apply(images, stage.parameters, key, ids, **resources, **more).tobytes())
-        np.testing.assert_array_equal(now, corrupt(images, name, seed=7, key=["x", "y"], **options))
-        if declared.gradual:  # No further step is applied.
-            same = apply_stage(now, stage, key, ids, side=32, start_level=stage.level, resources=resources)
-            assert not np.shares_memory(same, now)
-            assert not declared.gradual.accumulates or np.array_equal(same, now)
-        assert declared.deterministic or len(set(steps)) == len(steps)
+            steps.append(corruption.apply(images, stage.parameters, key, ids, **resources, **more).tobytes())
+        np.testing.assert_array_equal(current, corrupt(images, name, seed=7, key=["x", "y"], **options))
+        if corruption.gradual:  # No further step is applied.
+            same = apply_stage(current, stage, key, ids, side=32, start_level=stage.level, resources=resources)
+            assert not np.shares_memory(same, current)
+            assert not corruption.gradual.accumulates or np.array_equal(same, current)
+        assert corruption.deterministic or len(set(steps)) == len(steps)
     np.testing.assert_array_equal(images, before)

@@ -32,12 +32,12 @@ tolerance, for each severity: four to five standard deviations over seeds; frost
 
 
 @pytest.mark.parametrize("line", PUBLISHED.split("\n")[1:-1], ids=lambda line: "-".join(line.split()[:2]))
-def test_distortion_is_the_published_one(line):
+def test_distortion_matches_published_figures(line):
     name, *numerals = line.split()
     side, photographs, draws = map(int, numerals[:3])
     images = [photograph(which, side) for which in PHOTOGRAPHS[:photographs]]
-    for severity, want, tolerance in zip(*(map(float, numerals[first::3]) for first in (3, 4, 5)), strict=True):
+    for severity, expected, tolerance in zip(*(map(float, numerals[first::3]) for first in (3, 4, 5)), strict=True):
         options = {"severity": severity, "calibration": CALIBRATIONS[side], "key": number_keys(draws)}
         batches = [corruptset.corrupt(np.repeat(image[None], draws, axis=0), name, **options) for image in images]
-        found = np.mean([psnr(image, batch) for image, batch in zip(images, batches, strict=True)])
-        assert found == pytest.approx(want, abs=tolerance), severity
+        result = np.mean([psnr(image, batch) for image, batch in zip(images, batches, strict=True)])
+        assert result == pytest.approx(expected, abs=tolerance), severity

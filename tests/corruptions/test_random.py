@@ -24,7 +24,7 @@ DEFAULT, MANY = 800_000, 60_000_000
 """Words in the default run, and in the long one."""
 
 
-def plain_words(count, stage, sample, stream, first_block=0):
+def reference_words(count, stage, sample, stream, first_block=0):
     """Return words of the specification's Philox for the key of a sample instead of its id."""
     blocks = range(first_block, first_block + count // 4 + 1)
     counters = [(block, stream, int(sample) & MASK, int(sample) >> 32) for block in blocks]
@@ -50,42 +50,47 @@ KNOWN = [
 ]
 
 
-def test_published_vectors():
+def test_philox_matches_published_vectors():
     for row in KNOWN:
         counter, key, expected = (np.array([int(w, 16) for w in text.split()], np.uint32) for text in row)
         assert list(block_of(counter, key)) == plain.philox(counter.tolist(), key.tolist()) == expected.tolist()
 
 
-def test_words_follow_the_layout_of_counters_and_streams():
+def test_words_follow_layout_of_counters_and_streams():
     for count in (0, 1, 2, 3, 4, 5, 63, 64, 65, 66, 67, 4099):
         for stream in (0, MASK):
-            assert words(count, stream=stream).tolist() == plain_words(count, STAGE, SAMPLE, stream), (count, stream)
+            assert words(count, stream=stream).tolist() == reference_words(count, STAGE, SAMPLE, stream), (
+                count,
+                stream,
+            )
     for block in (1, 1024, 2**31, 2**32 - 300):
-        assert words(1003, first_block=block, stream=7).tolist() == plain_words(1003, STAGE, SAMPLE, 7, block), block
+        assert words(1003, first_block=block, stream=7).tolist() == reference_words(1003, STAGE, SAMPLE, 7, block), (
+            block
+        )
     assert [draw_word(np.int64(e), STAGE, SAMPLE, 5) for e in range(100, 203)] == words(203, stream=5)[100:].tolist()
     pinned = "c6907286 5b45cc3a 3bae4973 af226437 8b5aa0db b9fe65b6"
     assert bytes(words(6, stream=3).astype(">u4")).hex(" ", 4) == pinned, "a changed layout changes every byte"
 
 
-def test_uniforms_whole_numbers_and_normals_are_made_of_words():
-    drawn = words(300_000, stream=2)
+def test_uniforms_integers_and_normals_are_computed_from_words():
+    draws = words(300_000, stream=2)
     for dtype in (np.float64, np.float32):
         out = np.empty(9001, dtype)
         fill_uniforms(out, STAGE, SAMPLE, 2, -1.0, 3.0)
-        np.testing.assert_array_equal(out, (-1.0 + 4.0 * (drawn[:9001] * 2.0**-32)).astype(dtype))
-    z = np.empty(drawn.size, np.float32)
+        np.testing.assert_array_equal(out, (-1.0 + 4.0 * (draws[:9001] * 2.0**-32)).astype(dtype))
+    z = np.empty(draws.size, np.float32)
     fill_normals(z, STAGE, SAMPLE, 2, normal_table())
-    sign = np.where(drawn >> 31, -1, 1)
-    assert np.abs(z - stats.norm.isf(((drawn & 0x7FFFFFFF) + 0.5) / 2**32) * sign).max() < 4e-6, "scipy's quantiles"
+    sign = np.where(draws >> 31, -1, 1)
+    assert np.abs(z - stats.norm.isf(((draws & 0x7FFFFFFF) + 0.5) / 2**32) * sign).max() < 4e-6, "scipy's quantiles"
     keys = Keys(STAGE, np.array([5, 2**40, SAMPLE], np.uint64))
-    rows = np.array([plain_words(20, STAGE, sample, 1) for sample in keys.samples], np.float64).reshape(3, 4, 5)
+    rows = np.array([reference_words(20, STAGE, sample, 1) for sample in keys.samples], np.float64).reshape(3, 4, 5)
     np.testing.assert_array_equal(keys.uniforms(4, 5, stream=1, low=-45.0, high=45.0), -45.0 + 90.0 * (rows * 2.0**-32))
     np.testing.assert_array_equal(keys.integers(7, 2, stream=1), rows[:, 0, :2] * [7, 2] // 2**32)
     alone = Keys(STAGE, keys.samples[1:2])
     np.testing.assert_array_equal(alone.normals(4, 5, stream=1)[0], keys.normals(4, 5, stream=1)[1])
 
 
-def test_the_normal_table_and_its_tail():
+def test_normal_table_and_tail_are_accurate():
     table = normal_table()
     assert abs(float(table[0, 0]) - stats.norm.isf(2.0**-33)) < 1e-6
     assert (np.diff(table[:, 0]) < 0).all(), "strictly falling: no segment is lost"
@@ -149,7 +154,7 @@ def hypotenuses(x, y):  # type: ignore[no-untyped-def]
     return out
 
 
-def test_sine_cosine_exp_and_hypotenuse_are_rounded_once():
+def test_sine_cosine_exp_and_hypotenuse_are_correctly_rounded():
     """Compare with decimals of 80 digits, because the last bit of libm depends on the machine."""
     rng = np.random.default_rng(20)
     degrees = np.append(np.arange(-720.0, 721.0, 7.5), [45, 30, 60, 53.13010235415598, 1e-9, 1e-160, -0.0])
@@ -162,9 +167,9 @@ def test_sine_cosine_exp_and_hypotenuse_are_rounded_once():
     with localcontext() as context:
         context.prec = 85
         reduced = [Decimal(v) % (2 * PI) for v in x.tolist()]
-        want = [(float(plain.sine(r)), float(plain.sine(PI / 2 - r))) for r in reduced]
+        expected = [(float(plain.sine(r)), float(plain.sine(PI / 2 - r))) for r in reduced]
         squares = [Decimal(a) ** 2 + Decimal(b) ** 2 for a, b in zip(y.tolist(), z.tolist(), strict=True)]
         lengths = [float(square.sqrt()) for square in squares]
-    np.testing.assert_array_equal(sines_cosines(x), want)
+    np.testing.assert_array_equal(sines_cosines(x), expected)
     assert hypotenuses(y, z).tolist() == lengths
     assert [exact_exp(v) for v in (0.0, 1.0, -0.5, -5000.0)] == [1.0, 2.718281828459045, 0.6065306597126334, 0.0]

@@ -22,14 +22,14 @@ from corruptset.generate.recipes.recipe_files import recipe_names
 from example_images import synthetic_image
 
 
-def test_the_index_names_the_module_of_every_declared_corruption():
+def test_index_names_module_of_every_declared_corruption():
     folder = Path(corruptions.__file__).parent
     for path in sorted(path for family in FAMILIES for path in (folder / family).glob("*.py")):
         importlib.import_module(f"corruptset.corruptions.{path.parent.name}.{path.stem}")
     declared = {
-        name: known.module.removeprefix("corruptset.corruptions.")
-        for name, known in registry._registered.items()
-        if known.family != registry.PLUGIN
+        name: corruption.module.removeprefix("corruptset.corruptions.")
+        for name, corruption in registry._registered.items()
+        if corruption.family != registry.PLUGIN
     }
     assert declared == MODULES
     assert [get_corruption(name).family for name in MODULES] == [family_of(name) for name in MODULES]
@@ -37,17 +37,17 @@ def test_the_index_names_the_module_of_every_declared_corruption():
     assert order == sorted(order), "families are kept together, and their corruptions are in alphabetical order"
 
 
-def test_names_and_families_are_known_without_what_builds_images():
+def test_names_and_families_are_available_without_build_dependencies():
     code = (
         "import sys; from corruptset.corruptions.registry import corruption_names, family_of; "
         "families = {family_of(name) for name in corruption_names()}; "
         "print(len(families), [name for name in ('numba', 'cv2') if name in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert found == f"{len(FAMILIES)} []\n"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output == f"{len(FAMILIES)} []\n"
 
 
-def test_one_corruption_imports_neither_another_family_nor_libraries_of_its_callers():
+def test_importing_one_corruption_imports_no_other_family_or_caller_libraries():
     code = (
         "import sys, numpy, corruptset; corruptset.Corrupt('contrast-3')(numpy.zeros((32, 32, 3), numpy.uint8)); "
         "assert not {'torch', 'torchvision', 'albumentations', 'datasets'} & set(sys.modules); "
@@ -57,7 +57,7 @@ def test_one_corruption_imports_neither_another_family_nor_libraries_of_its_call
     assert {m for m in modules if "." in m and not m.startswith("tables")} == {"digital.contrast"}
 
 
-def test_roles_and_the_gallery_are_those_of_what_is_published():
+def test_roles_and_gallery_match_published_corruptions():
     roles = {name: get_corruption(name).role for name in corruption_names()}
     assert {"speckle_noise", "gaussian_blur", "spatter", "saturate"} <= {n for n in roles if roles[n] == "validation"}
     assert {n for n in roles if roles[n] == "train"} == {"uniform_noise", "fisheye"}
@@ -72,7 +72,7 @@ def test_roles_and_the_gallery_are_those_of_what_is_published():
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", shipped("imagenet").rows)
-def test_24_megapixels(name):
+def test_every_corruption_accepts_24_megapixels(name):
     large = np.tile(synthetic_image(500, 750), (8, 8, 1))
     for scale in ("none", "side"):
         out = corruptset.corrupt(large, name, severity=3, scale=scale)

@@ -26,7 +26,7 @@ def corrupt(image, name, severity=1, **options):
     return corruptset.corrupt(image, name, severity=severity, calibration="mnist", **options)
 
 
-def mapped(image, matrix, shift=(0.0, 0.0)):
+def reference_warp(image, matrix, shift=(0.0, 0.0)):
     """Apply the published call of scikit-image: an inverse map about the centre, bilinear, black outside, rounded."""
     centre, full = (np.array(image.shape[1::-1]) - 1) / 2, np.eye(3)
     full[:2, :2], full[:2, 2] = matrix, centre - matrix @ centre + shift
@@ -34,19 +34,19 @@ def mapped(image, matrix, shift=(0.0, 0.0)):
     return np.round(np.clip(np.stack(planes, axis=-1), 0, 1) * 255)
 
 
-def test_shear_rotate_scale_and_translate_are_the_published_maps():
+def test_shear_rotate_scale_and_translate_match_published_maps():
     """Compare values, where halves may be rounded to either side."""
     for image, severity, sign in itertools.product(PICTURES, (1, 2, 5), (-1, 1)):
         sine, cosine = math.sin(sign * 0.2 * severity), math.cos(0.2 * severity)
         for name, matrix in (("shear", [[1, -sine], [0, cosine]]), ("rotate", [[cosine, -sine], [sine, cosine]])):
-            check_close(corrupt(image, name, severity, sign=sign), mapped(image, np.array(matrix)))
-        check_close(corrupt(image, "scale", severity), mapped(image, np.eye(2) * 10 / (10 - severity)), 0.97)
+            check_close(corrupt(image, name, severity, sign=sign), reference_warp(image, np.array(matrix)))
+        check_close(corrupt(image, "scale", severity), reference_warp(image, np.eye(2) * 10 / (10 - severity)), 0.97)
         for signs in ([sign, -1], [sign, 1]):
-            got = corrupt(image, "translate", severity, signs=signs)
-            np.testing.assert_array_equal(got, mapped(image, np.eye(2), np.array(signs) * severity))
+            result = corrupt(image, "translate", severity, signs=signs)
+            np.testing.assert_array_equal(result, reference_warp(image, np.eye(2), np.array(signs) * severity))
 
 
-def test_draws_are_whole_numbers_of_the_keys_and_can_be_given():
+def test_draws_are_integers_of_keys_and_can_be_fixed():
     """Test the ranges of draws: rows 0 .. H - 2, columns 0 .. 4 and 22 .. 26 of 28, and -5 .. 4 for the zigzag."""
     keys, images = Keys(np.uint64(9), sample_keys(number_keys(20))), np.repeat(digit_image(1)[None], 20, axis=0)
     sign, rows = {"sign": 2 * keys.integers(2)[:, 0] - 1}, keys.integers(27, 27)
@@ -60,16 +60,16 @@ def test_draws_are_whole_numbers_of_the_keys_and_can_be_given():
         "zigzag": {"rows": np.cumsum(keys.integers(27, 10) + np.array([0, -5]), axis=1)},
     }.items():
         drawn = get_corruption(name).apply(images, shipped("mnist").row(name, 1).parameters, keys.stage, keys.samples)
-        assert len({one.tobytes() for one in drawn}) > 1
+        assert len({image.tobytes() for image in drawn}) > 1
         for i in range(6):
-            given = {draw: value[i] for draw, value in values.items()}
-            np.testing.assert_array_equal(drawn[i], corrupt(images[i], name, key="other", **given), name)
+            options = {draw: value[i] for draw, value in values.items()}
+            np.testing.assert_array_equal(drawn[i], corrupt(images[i], name, key="other", **options), name)
 
 
 # --- strokes --------------------------------------------------------------------------------------------------------
 
 
-def inked(image, points, reach=2.3, dot=0):
+def reference_stroke(image, points, reach=2.3, dot=0):
     """Draw the published strokes on a grid of any size."""
     out = image / 255.0
     rows, columns = np.ogrid[: image.shape[0], : image.shape[1]]
@@ -81,7 +81,7 @@ def inked(image, points, reach=2.3, dot=0):
     return np.round(out * 255)
 
 
-def turns(rows, left, right, a=2.0, b=2.0):
+def zigzag_corners(rows, left, right, a=2.0, b=2.0):
     """Return the published corners of a zigzag."""
     theta = math.atan((rows[1] - rows[0]) / (right - left))
     length = (right - left) / math.cos(theta)
@@ -91,17 +91,17 @@ def turns(rows, left, right, a=2.0, b=2.0):
     return [(x * c - y * s + left, x * s + y * c + rows[0]) for x, y in corners]
 
 
-def test_strokes_are_the_published_ones():
+def test_strokes_match_published_ones():
     for image in PICTURES:
         width = image.shape[1]
         for rows in ([0, 19], [26, 3], [14, 14]):
             ends = zip([4, 22], rows, strict=True)
-            check_close(corrupt(image, "line", rows=rows, columns=[4, 22]), inked(image, list(ends)))
+            check_close(corrupt(image, "line", rows=rows, columns=[4, 22]), reference_stroke(image, list(ends)))
             ends = zip([0, width - 1], rows, strict=True)
-            check_close(corrupt(image, "dotted_line", rows=rows), inked(image, list(ends), dot=2))
+            check_close(corrupt(image, "dotted_line", rows=rows), reference_stroke(image, list(ends), dot=2))
         for rows in ([0, -5], [10, 14], [26, 26], [13, 10]):
-            corners = turns(rows, 2 * width // 28, 25 * width // 28)
-            check_close(corrupt(image, "zigzag", rows=rows), inked(image, corners))
+            corners = zigzag_corners(rows, 2 * width // 28, 25 * width // 28)
+            check_close(corrupt(image, "zigzag", rows=rows), reference_stroke(image, corners))
     for scale, thick in (("side", 11), ("none", 3)):
         stroke = corrupt(np.zeros((112, 112), np.uint8), "line", scale=scale, rows=[50, 50], columns=[0, 110])
         assert np.count_nonzero(stroke[:, 60]) == thick, "under scale='side' a stroke keeps its look"
@@ -110,19 +110,19 @@ def test_strokes_are_the_published_ones():
 # --- canny edges, stripe, quantize, inverse, fisheye ----------------------------------------------------------------
 
 
-def test_canny_edges_are_scikit_images():
+def test_canny_edges_match_scikit_image():
     """Test ramps, on which all gradients are equal except for rounding, so the order of additions matters."""
     y, x = np.mgrid[:28, :28] - 13.5
     slopes = (x, y, x + y, 2 * x - y, 0.3 * x + 0.7 * y, np.round(np.hypot(x, y)))
     ramps = [np.clip(100 + step * slope, 0, 255).astype(np.uint8) for step in (2.0, 9.3, 60.0) for slope in slopes]
-    pictures = [photograph("coffee", 96)[:, :, 0], digit_image(0)[:, :, 0]]
+    images = [photograph("coffee", 96)[:, :, 0], digit_image(0)[:, :, 0]]
     cases = list(itertools.product(ramps, [(1.0, 0.01, 0.02), (1.0, 0.1, 0.2), (1.0, 0.3, 0.5)]))
     edges = 0
-    for image, (sigma, low, high) in cases + list(itertools.product(pictures, [(1.0, 0.1, 0.2), (2.0, 0.05, 0.4)])):
-        want = canny(image / 255.0, sigma=sigma, low_threshold=low, high_threshold=high)
-        got = corruptset.corrupt(image, "canny_edges", sigma=sigma, low=low, high=high)
-        np.testing.assert_array_equal(got, 255 * want)
-        edges += np.count_nonzero(want)
+    for image, (sigma, low, high) in cases + list(itertools.product(images, [(1.0, 0.1, 0.2), (2.0, 0.05, 0.4)])):
+        expected = canny(image / 255.0, sigma=sigma, low_threshold=low, high_threshold=high)
+        result = corruptset.corrupt(image, "canny_edges", sigma=sigma, low=low, high=high)
+        np.testing.assert_array_equal(result, 255 * expected)
+        edges += np.count_nonzero(expected)
     assert edges > 2000
     with pytest.raises(ParameterError, match=r"low is 0\.3 and high is 0\.2"):
         corrupt(digit_image(), "canny_edges", low=0.3)
@@ -131,7 +131,7 @@ def test_canny_edges_are_scikit_images():
     assert not corrupt(halves, "canny_edges").any(), "76 beside 76 of luma is no edge"
 
 
-def test_stripe_quantize_and_inverse():
+def test_stripe_quantize_and_inverse_match_definitions():
     image = synthetic_image(28, 28, 3)
     striped = 255 - image
     np.testing.assert_array_equal(corrupt(image, "inverse"), striped)
@@ -142,8 +142,8 @@ def test_stripe_quantize_and_inverse():
     ramp = np.arange(256, dtype=np.uint8).reshape(16, 16)
     for bits in range(1, 9):
         steps = 2**bits - 1
-        want = np.round(np.round(ramp / 255 * steps) * (255 / steps))
-        np.testing.assert_array_equal(corruptset.corrupt(ramp, "quantize", bits=bits), want)
+        expected = np.round(np.round(ramp / 255 * steps) * (255 / steps))
+        np.testing.assert_array_equal(corruptset.corrupt(ramp, "quantize", bits=bits), expected)
 
 
 # sha256 of what ImageMagick 6.9.11-60 Q16 makes with -filter point -interpolate bilinear -virtual-pixel edge -distort

@@ -28,7 +28,7 @@ def distances(edges):
     return best
 
 
-def slow(image, normals, *, mean, std, sigma, threshold, intensity, mud, brown=(63, 42, 20)):
+def reference_spatter(image, normals, *, mean, std, sigma, threshold, intensity, mud, brown=(63, 42, 20)):
     """Apply the definition step by step, before the last floor."""
     layer = ndimage.gaussian_filter(mean + std * normals, sigma, mode="nearest", truncate=4)
     x = image / 255.0
@@ -54,28 +54,28 @@ def slow(image, normals, *, mean, std, sigma, threshold, intensity, mud, brown=(
 @pytest.mark.parametrize(
     "columns", [WATER, WATER | {"sigma": 4.0, "threshold": 0.69}, MUD, MUD | {"mean": 0.67, "std": 0.4}], ids=str
 )
-def test_equals_the_definition(columns):
+def test_spatter_matches_definition(columns):
     for shape in ((64, 64), (30, 75), (75, 30)):
         image = photograph("coffee", 96)[: shape[0], : shape[1]]
         normals = np.random.default_rng(3).standard_normal(shape)
         normals[5:25, 5:25] += columns["sigma"] > 3  # This layer certainly contains a drop.
-        got = corruptset.corrupt(image, "spatter", normals=normals, **columns)
-        assert np.mean(got != image) > 0.01
-        check_close(got, np.floor(slow(image, normals, **columns)), what=shape)
+        result = corruptset.corrupt(image, "spatter", normals=normals, **columns)
+        assert np.mean(result != image) > 0.01
+        check_close(result, np.floor(reference_spatter(image, normals, **columns)), what=shape)
 
 
-def test_a_large_drop_stops_deepening_twenty_pixels_from_its_edge():
+def test_large_drop_has_constant_depth_beyond_twenty_pixels():
     """Test that the relief is flat where the distance is capped. Drops of random layers are too small to test this."""
     image = synthetic_image(120, 130) // 2
     y, x = np.ogrid[:120, :130]
-    away = np.hypot(y - 60, x - 65)
-    normals = np.where(away < 50, 0.9, -2.0)
-    got = corruptset.corrupt(image, "spatter", normals=normals, **WATER)
-    check_close(got, np.floor(slow(image, normals, **WATER)))
-    assert np.ptp(got[away < 20].astype(int) - image[away < 20], axis=0).max() <= 1
+    distance = np.hypot(y - 60, x - 65)
+    normals = np.where(distance < 50, 0.9, -2.0)
+    result = corruptset.corrupt(image, "spatter", normals=normals, **WATER)
+    check_close(result, np.floor(reference_spatter(image, normals, **WATER)))
+    assert np.ptp(result[distance < 20].astype(int) - image[distance < 20], axis=0).max() <= 1
 
 
-def test_without_a_drop_the_image_stays_and_grey_gets_the_luma():
+def test_image_without_drops_is_unchanged_and_grey_uses_luma():
     """Test a layer without liquid, for which the published code divides by zero and stores black.
 
     Mud of MNIST-C has another grey value, and is rounded.
@@ -85,22 +85,22 @@ def test_without_a_drop_the_image_stays_and_grey_gets_the_luma():
         np.testing.assert_array_equal(corruptset.corrupt(grey, "spatter", **columns | {"threshold": 9.0}), grey)
         out = corruptset.corrupt(grey, "spatter", normals=normals, **columns).astype(float)
         colour = corruptset.corrupt(np.repeat(grey, 3, axis=2), "spatter", normals=normals, **columns)
-        whole = (colour < 255).all(axis=2) & (out[..., 0] < 255)
-        assert np.abs(out[..., 0] - colour @ [0.299, 0.587, 0.114])[whole].max() <= 1.01
+        opaque = (colour < 255).all(axis=2) & (out[..., 0] < 255)
+        assert np.abs(out[..., 0] - colour @ [0.299, 0.587, 0.114])[opaque].max() <= 1.01
     for severity in (1, 4, 5):
         row = shipped("mnist").row("spatter", severity).parameters
         columns = {name: value for name, value in row.items() if name in MUD}
-        got = corruptset.corrupt(grey, "spatter", severity=severity, calibration="mnist", normals=normals)
-        check_close(got, np.floor(slow(grey, normals, **columns, brown=(63,)) + 0.5))
+        result = corruptset.corrupt(grey, "spatter", severity=severity, calibration="mnist", normals=normals)
+        check_close(result, np.floor(reference_spatter(grey, normals, **columns, brown=(63,)) + 0.5))
 
 
-def test_scale_by_side_scales_every_distance_of_the_liquid():
+def test_scale_by_side_scales_all_distances_of_liquid():
     """Test that the same fraction of the image is covered at a larger scale."""
     image, normals = synthetic_image(448, 450), np.random.default_rng(3).standard_normal((448, 450))
     for severity, row in ((2, WATER | {"sigma": 3.0, "intensity": 0.6}), (4, MUD)):
         options = {"severity": severity, "calibration": "imagenet", "normals": normals}
-        got = corruptset.corrupt(image, "spatter", scale="side", **options)
+        result = corruptset.corrupt(image, "spatter", scale="side", **options)
         doubled = row | {"sigma": 2 * row["sigma"], "normals": normals}
-        np.testing.assert_array_equal(got, corruptset.corrupt(image, "spatter", liquid_scale=2.0, **doubled))
+        np.testing.assert_array_equal(result, corruptset.corrupt(image, "spatter", liquid_scale=2.0, **doubled))
         before = np.mean(corruptset.corrupt(image, "spatter", **options) != image)
-        assert np.mean(got != image) == pytest.approx(before, rel=0.2)
+        assert np.mean(result != image) == pytest.approx(before, rel=0.2)

@@ -27,22 +27,22 @@ BATCH = np.stack([PHOTO, PHOTO[::-1]])
         ("clean", {}),
     ],
 )
-def test_it_is_corrupt_with_the_rest_resolved(name: Any, options: dict[str, Any]) -> None:
+def test_transform_equals_corrupt_with_resolved_options(name: Any, options: dict[str, Any]) -> None:
     transform = Corrupt(name, **options)
-    again = pickle.loads(pickle.dumps(transform))
-    written = eval(repr(transform), {"Corrupt": Corrupt})
-    assert repr(again) == repr(written) == repr(transform)
+    unpickled = pickle.loads(pickle.dumps(transform))
+    evaluated = eval(repr(transform), {"Corrupt": Corrupt})
+    assert repr(unpickled) == repr(evaluated) == repr(transform)
     for image in (PHOTO, synthetic_image(28, 28, 1), synthetic_image(100, 120), BATCH):
-        before, want = image.copy(), corruptset.corrupt(image, name, **options)
-        for made in (transform, again, written):
-            np.testing.assert_array_equal(made(image), want)
+        before, expected = image.copy(), corruptset.corrupt(image, name, **options)
+        for result in (transform, unpickled, evaluated):
+            np.testing.assert_array_equal(result(image), expected)
         np.testing.assert_array_equal(image, before)
         assert transform(image) is not image
-    want = corruptset.corrupt(BATCH, name, key=["a", "b"], **options)
-    np.testing.assert_array_equal(transform(BATCH, key=["a", "b"]), want)
+    expected = corruptset.corrupt(BATCH, name, key=["a", "b"], **options)
+    np.testing.assert_array_equal(transform(BATCH, key=["a", "b"]), expected)
 
 
-def test_reprs_are_short_an_index_is_a_key_and_what_comes_with_an_image_stays() -> None:
+def test_transform_has_short_repr_accepts_index_as_key_and_keeps_other_values() -> None:
     assert repr(Corrupt("fog", severity=3, seed=0, scale="none")) == "Corrupt('fog', severity=3)"
     transform = Corrupt("gaussian_noise", severity=3)
     for index in (7, np.int64(7)):
@@ -54,23 +54,23 @@ def test_reprs_are_short_an_index_is_a_key_and_what_comes_with_an_image_stays() 
     np.testing.assert_array_equal(image, transform(PHOTO))
 
 
-def test_what_its_maker_changes_later_is_not_its_own() -> None:
+def test_transform_is_independent_of_later_changes_to_arguments() -> None:
     stages, normals = ["contrast-3"], np.zeros((40, 56))
-    made = Corrupt(stages), Corrupt("spatter", severity=4, normals=normals)
-    want, digits = [transform(PHOTO) for transform in made], synthetic_image(28, 28, 1)
+    result = Corrupt(stages), Corrupt("spatter", severity=4, normals=normals)
+    expected, digits = [transform(PHOTO) for transform in result], synthetic_image(28, 28, 1)
     stages.append("invert")
     normals[::2] = 3.0
-    for transforms in (made, pickle.loads(pickle.dumps(made))):
-        for transform, image in zip(transforms, want, strict=True):
+    for transforms in (result, pickle.loads(pickle.dumps(result))):
+        for transform, image in zip(transforms, expected, strict=True):
             np.testing.assert_array_equal(transform(PHOTO), image)
         np.testing.assert_array_equal(transforms[0](digits), corruptset.corrupt(digits, "contrast-3"))
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    ("make", "message"),
     [
         (lambda: Corrupt("fogg", severity=3), "Did you mean 'fog'"),
-        (lambda: Corrupt("fog-1+pgd-2"), r"pgd-2' follows the gradient of a model.*surrogate=\.\.\., label="),
+        (lambda: Corrupt("fog-1+pgd-2"), r"pgd-2' uses the gradients of a model.*surrogate=\.\.\., label="),
         (lambda: Corrupt("canny_edges", severity=1)(synthetic_image(300, 300)), "no rows in calibration"),
         *((lambda k=k: Corrupt("fog", severity=3)(PHOTO, key=k), "key is .*; expected a str") for k in (1.5, b"3")),
         (lambda: Corrupt("fog", severity=3)(PHOTO, key="\udce9.jpg"), "key is .*, which cannot be encoded as UTF-8"),
@@ -78,6 +78,6 @@ def test_what_its_maker_changes_later_is_not_its_own() -> None:
         (lambda: Corrupt("fog", severity="3"), "severity is '3'"),
     ],
 )
-def test_mistakes_are_named_when_it_is_made(make: Any, says: str) -> None:
-    with pytest.raises(CorruptsetError, match=says):
+def test_transform_rejects_errors_when_created(make: Any, message: str) -> None:
+    with pytest.raises(CorruptsetError, match=message):
         make()

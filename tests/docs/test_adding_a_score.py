@@ -19,7 +19,7 @@ PAGE = (Path(__file__).parents[2] / "docs/adding-a-score.md").read_text("utf-8")
 
 
 @pytest.mark.ci
-def test_the_page_is_followed_literally(tmp_path):
+def test_instructions_work_literally(tmp_path):
     site = tmp_path / "site"
     site.mkdir()
     copy_package(site)
@@ -41,8 +41,8 @@ def test_the_page_is_followed_literally(tmp_path):
         "records.py", '    "clean_accuracy": "clean accuracy",\n', f'    "clean_accuracy": "clean accuracy",\n{title}'
     )
 
-    built = corruptset.build("imagenet-c", out=tmp_path, sets=["clean", "fog/*"], jobs=1, page=False)
-    data, rng = corruptset.open(built.directory), np.random.default_rng(0)
+    result = corruptset.build("imagenet-c", out=tmp_path, sets=["clean", "fog/*"], jobs=1, page=False)
+    data, rng = corruptset.open(result.directory), np.random.default_rng(0)
     (tmp_path / "predictions").mkdir()
     record = {"model": "random", "digest": data.digest}
     (tmp_path / "predictions/predictions.json").write_text(json.dumps(record))
@@ -54,15 +54,15 @@ def test_the_page_is_followed_literally(tmp_path):
         np.savez(file, logits=logits)
         accuracies += [] if name == "clean" else [np.mean(logits.argmax(1) == data[name].labels)]
     command = re.findall(r"^corruptset (score .* --json)$", PAGE, re.MULTILINE)[0]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "corruptset", *command.split()],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    (score,) = [one for one in json.loads(done.stdout)["scores"] if one["name"] == "lowest_accuracy"]
+    assert process.returncode == 0, process.stderr
+    (score,) = [score for score in json.loads(process.stdout)["scores"] if score["name"] == "lowest_accuracy"]
     assert score["title"] == "lowest accuracy"
     assert score["value"] == pytest.approx(min(accuracies))
     assert score["interval"][0] <= score["value"] <= score["interval"][1]

@@ -21,7 +21,7 @@ def blocks(language):
 
 
 @pytest.mark.ci
-def test_the_page_is_followed_literally(tmp_path):
+def test_instructions_work_literally(tmp_path):
     site = tmp_path / "site"
     site.mkdir()
     copy_package(site)
@@ -42,13 +42,13 @@ def test_the_page_is_followed_literally(tmp_path):
         return subprocess.run(command.split(), cwd=tmp_path, env=environment, capture_output=True, text=True)
 
     for line in blocks("sh")[0].splitlines():
-        done = run(line)
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-    (built,) = (tmp_path / "corruptset-out").iterdir()
+        result = run(line)
+        assert result.returncode == 0, f"{line}\n{result.stdout}{result.stderr}"
+    (directory,) = (tmp_path / "corruptset-out").iterdir()
     code = "import corruptset, numpy, sys; numpy.save('x', [i for i, _ in corruptset.open(sys.argv[1])['clean']])"
-    subprocess.run([sys.executable, "-c", code, str(built)], cwd=tmp_path, env=environment, check=True)
+    subprocess.run([sys.executable, "-c", code, str(directory)], cwd=tmp_path, env=environment, check=True)
     assert np.array_equal(np.load(tmp_path / "x.npy").reshape(12, 784), rows[:, 1:])
     (tmp_path / "mnist_test.csv").write_text("1,2,3\n")
-    done = run("corruptset plan mnist-c --source csv:mnist_test.csv")
-    assert done.returncode == 2
-    assert "has 3 columns; expected a label and 784 grey values" in done.stderr
+    result = run("corruptset plan mnist-c --source csv:mnist_test.csv")
+    assert result.returncode == 2
+    assert "has 3 columns; expected a label and 784 grey values" in result.stderr

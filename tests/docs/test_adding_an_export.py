@@ -15,7 +15,7 @@ PAGE = (Path(__file__).parents[2] / "docs/adding-an-export.md").read_text("utf-8
 
 
 @pytest.mark.ci
-def test_the_page_is_followed_literally(tmp_path):
+def test_instructions_work_literally(tmp_path):
     site = tmp_path / "site"
     site.mkdir()
     copy_package(site)
@@ -25,12 +25,12 @@ def test_the_page_is_followed_literally(tmp_path):
     environment = os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
     for line in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)[0].splitlines():
         command = line.replace("corruptset ", f"{sys.executable} -m corruptset ", 1)
-        done = subprocess.run(command.split(), cwd=tmp_path, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        result = subprocess.run(command.split(), cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert result.returncode == 0, f"{line}\n{result.stdout}{result.stderr}"
     top = tmp_path / "exported/imagenet-c-1.1.0"
     rows = [line.split(",") for line in (top / "fog/5.csv").read_text().splitlines()]
     assert [label for _, label in rows] == [str(i) for i in range(8)]
-    stored = tmp_path / "corruptset-out/imagenet-c-1.1.0/images/fog/5"
+    source_dir = tmp_path / "corruptset-out/imagenet-c-1.1.0/images/fog/5"
     assert sorted((top / name).read_bytes() for name, _ in rows) == sorted(
-        file.read_bytes() for file in stored.rglob("*.JPEG")
+        file.read_bytes() for file in source_dir.rglob("*.JPEG")
     )

@@ -14,7 +14,7 @@ PAGE = (Path(__file__).parents[2] / "docs/audit.md").read_text("utf-8")
 
 
 @pytest.mark.ci
-def test_the_example_finds_what_was_stored_once_more(tmp_path):
+def test_example_detects_duplicate_storage(tmp_path):
     (commands,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
     environment = {
         **os.environ,
@@ -24,10 +24,10 @@ def test_the_example_finds_what_was_stored_once_more(tmp_path):
     *earlier, audit = commands.splitlines()
     for line in earlier:
         subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment, check=True)
-    done = subprocess.run(["bash", "-c", audit], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 1
-    shown = [line.split() for line in done.stdout.splitlines()]
+    result = subprocess.run(["bash", "-c", audit], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert result.returncode == 1
+    rows = [line.split() for line in result.stdout.splitlines()]
     for row in ("contrast", "gaussian_noise"):
         (documented,) = re.findall(rf"^    ({row} .*)$", PAGE, re.MULTILINE)
-        assert documented.split() in shown
-    assert "stored once more as JPEG quality 75" in done.stdout
+        assert documented.split() in rows
+    assert "stored as JPEG quality 75" in result.stdout

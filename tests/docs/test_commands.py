@@ -52,16 +52,16 @@ def mistake(group, arguments):
     return None
 
 
-def test_commands_are_accepted():
-    found = [(page, arguments) for page in PAGES for arguments in commands(page)]
-    own = [(page, arguments) for page, arguments in found if arguments[0] not in ADD_ONS]
+def test_documented_commands_are_accepted():
+    result = [(page, arguments) for page in PAGES for arguments in commands(page)]
+    own = [(page, arguments) for page, arguments in result if arguments[0] not in ADD_ONS]
     assert len(own) > 150
     group = typer.main.get_command(app)
-    wrong = [(page, shlex.join(line), problem) for page, line in own if (problem := mistake(group, line))]
-    assert wrong == []
+    problems = [(page, shlex.join(line), problem) for page, line in own if (problem := mistake(group, line))]
+    assert problems == []
 
 
-def test_recipes_and_sources_exist():
+def test_documented_recipes_and_sources_exist():
     """A recipe is a shipped one, an alias or a file; a source has a known scheme."""
     recipes = {name for recipe in corruptset.recipes() for name in (recipe.name, *recipe.aliases)} | {"pairs"}
     unknown = []

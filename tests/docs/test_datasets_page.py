@@ -19,18 +19,18 @@ def rows(heading):
     return [[cell.strip() for cell in line] for line in lines[1:]]
 
 
-def test_revisions_are_those_of_the_registry():
-    listed = {
+def test_documented_revisions_match_registry():
+    documented = {
         name: (family, int(revision))
         for family, revision, names in rows("Revisions of corruptions")
         for name in re.findall("`([a-z_]+)`", names)
     }
     registered = map(get_corruption, corruptset.names())
-    assert listed == {declared.name: (declared.family, declared.revision) for declared in registered}
+    assert documented == {declared.name: (declared.family, declared.revision) for declared in registered}
 
 
-def test_versions_are_those_of_the_recipes():
-    listed = {
+def test_documented_versions_match_recipes():
+    documented = {
         name: version for version, names in rows("Versions of recipes") for name in re.findall("`([a-z0-9-]+)`", names)
     }
-    assert listed == {recipe.name: recipe.version for recipe in corruptset.recipes()}
+    assert documented == {recipe.name: recipe.version for recipe in corruptset.recipes()}

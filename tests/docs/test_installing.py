@@ -23,19 +23,19 @@ def installed():
             yield from ((name, word.strip("'")) for word in line.split() if not word.startswith("-"))
 
 
-def test_nobody_is_told_to_install_corruptset_from_the_index():
-    found = [(name, requirement) for name, requirement in installed() if requirement.startswith("corruptset")]
-    assert found == []
+def test_docs_do_not_install_corruptset_from_index():
+    result = [(name, requirement) for name, requirement in installed() if requirement.startswith("corruptset")]
+    assert result == []
 
 
-def test_extras_and_add_ons_that_are_installed_exist():
+def test_documented_extras_and_add_ons_exist():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    seen = set()
+    visited = set()
     for name, requirement in installed():
         if of_clone := re.fullmatch(r"(?:\.|/path/to/corruptset)\[([a-z,]+)\]", requirement):
             assert set(of_clone[1].split(",")) <= set(extras), (name, requirement)
-            seen.add(of_clone[1])
+            visited.add(of_clone[1])
         elif requirement.startswith("./plugins/corruptset-") and not requirement.endswith("*"):
             assert (ROOT / requirement / "pyproject.toml").is_file(), (name, requirement)
-            seen.add(requirement)
-    assert {"build", "torch", "./plugins/corruptset-cbar"} <= seen
+            visited.add(requirement)
+    assert {"build", "torch", "./plugins/corruptset-cbar"} <= visited

@@ -30,25 +30,25 @@ def anchors(page):
     headings = re.findall(
         r"^#+ +(.*?) *$", re.sub(r"^```.*?^```", "", markdown(page), flags=re.MULTILINE | re.DOTALL), re.MULTILINE
     )
-    shown = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in shown}
+    titles = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in titles}
 
 
 def dead(page):
     """Return the links of a page that lead to no file of the repository, or to no heading of one."""
-    wrong = []
-    for found in LINKS.finditer(CODE.sub("", markdown(page))):
-        link = next(filter(None, found.groups()))
+    problems = []
+    for match in LINKS.finditer(CODE.sub("", markdown(page))):
+        link = next(filter(None, match.groups()))
         if re.match(r"[a-z]+:", link):
             continue
         path, _, anchor = unquote(link).partition("#")
         target = (page.parent / path).resolve() if path else page
         if not target.is_relative_to(ROOT) or target.relative_to(ROOT).as_posix() not in FILES:
-            wrong.append(f"{link}: no file of the repository")
+            problems.append(f"{link}: no file of the repository")
         elif anchor and anchor not in anchors(target):
-            wrong.append(f"{link}: no such heading")
-    return wrong
+            problems.append(f"{link}: no such heading")
+    return problems
 
 
-def test_links_lead_to_files_of_the_repository():
-    assert {name: wrong for name in PAGES if (wrong := dead(ROOT / name))} == {}
+def test_links_point_to_files_of_repository():
+    assert {name: problems for name in PAGES if (problems := dead(ROOT / name))} == {}

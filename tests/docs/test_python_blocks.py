@@ -24,12 +24,12 @@ WRONG = 'import corruptset\n\ncorruptset.build("imagenet-c", sed=1)\ncorruptset.
 
 def blocks(page):
     """Return the examples of a page that are complete statements, which a reader runs one after the other."""
-    found = re.findall(r"^```python\n(.*?)^```$", (checkout.ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    return [block for block in found if not block.startswith(" ")]
+    matches = re.findall(r"^```python\n(.*?)^```$", (checkout.ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return [block for block in matches if not block.startswith(" ")]
 
 
 @pytest.mark.ci
-def test_examples_pass_a_type_checker(tmp_path):
+def test_examples_pass_type_checker(tmp_path):
     for folder in PACKAGES:
         (tmp_path / "corruptset" / folder).parent.mkdir(exist_ok=True)
         (tmp_path / "corruptset" / folder).symlink_to(checkout.ROOT / folder)
@@ -43,7 +43,7 @@ def test_examples_pass_a_type_checker(tmp_path):
     options = "--follow-imports=silent --ignore-missing-imports --config-file= --no-strict-optional".split()
     command = [sys.executable, "-m", "mypy", *options, *files, "wrong.py"]
     out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
-    found = [line for line in out.splitlines() if re.search(rf"\[({'|'.join(CODES)})\]$", line)]
-    mistakes = [line for line in found if line.partition(":")[0] in files and not re.search(KNOWN, line)]
-    assert mistakes == []
-    assert {line.split(":")[1] for line in found if line.startswith("wrong.py")} == {"3", "4"}, out
+    match = [line for line in out.splitlines() if re.search(rf"\[({'|'.join(CODES)})\]$", line)]
+    errors = [line for line in match if line.partition(":")[0] in files and not re.search(KNOWN, line)]
+    assert errors == []
+    assert {line.split(":")[1] for line in match if line.startswith("wrong.py")} == {"3", "4"}, out

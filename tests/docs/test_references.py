@@ -22,27 +22,29 @@ def titles(surname, year):
 
 def wrong_titles(text):
     text = re.sub(r"\s+(?:# ?)?", " ", text)
-    wrong = [m[0] for m in QUOTED.finditer(text) if m[3] not in titles(m[1], m[2])]
-    named = [m for m in UNQUOTED.finditer(text) if len(m[3].split()) >= 5]
-    return wrong + [
-        m[0] for m in named if not any(m[3].startswith(title.partition(",")[0]) for title in titles(m[1], m[2]))
+    problems = [m[0] for m in QUOTED.finditer(text) if m[3] not in titles(m[1], m[2])]
+    references = [m for m in UNQUOTED.finditer(text) if len(m[3].split()) >= 5]
+    return problems + [
+        m[0] for m in references if not any(m[3].startswith(title.partition(",")[0]) for title in titles(m[1], m[2]))
     ]
 
 
-def test_titles_are_the_lists():
-    found = [path for place in PLACES for path in (ROOT / place, *(ROOT / place).rglob("*"))]
-    texts = {path: path.read_text("utf-8") for path in found if path.suffix in SUFFIXES and "records" not in path.parts}
+def test_titles_match_reference_list():
+    result = [path for place in PLACES for path in (ROOT / place, *(ROOT / place).rglob("*"))]
+    texts = {
+        path: path.read_text("utf-8") for path in result if path.suffix in SUFFIXES and "records" not in path.parts
+    }
     assert len(texts) > 200
-    assert {path: wrong for path, text in texts.items() if (wrong := wrong_titles(text))} == {}
+    assert {path: problems for path, text in texts.items() if (problems := wrong_titles(text))} == {}
 
 
-def test_invented_titles_are_noticed():
+def test_invented_titles_are_detected():
     assert wrong_titles('Swingler 2022, "Degrading images to measure the robustness of image recognition".')
     assert not wrong_titles(f'Swingler 2022, "{REFERENCES[-1].title}".')
     assert wrong_titles("Swingler 2022, Degrading Images To Measure Robustness, NCTA")
 
 
-def test_the_docs_have_the_whole_list():
+def test_docs_contain_complete_list():
     page = (ROOT / "docs/citing.md").read_text("utf-8")
     assert [line[2:] for line in page.splitlines() if line.startswith("* ")] == [
         f"{reference}." for reference in REFERENCES

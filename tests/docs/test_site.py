@@ -26,29 +26,29 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
     return folder
 
 
-def test_every_corruption_has_its_section_pictures_and_source(site):
+def test_every_corruption_has_section_images_and_source(site):
     for name in corruption_names():
-        known = get_corruption(name)
-        folder = site / "corruptions" / known.family
+        corruption = get_corruption(name)
+        folder = site / "corruptions" / corruption.family
         section = (folder / "index.html").read_text("utf-8").partition(f'<h2 id="{name}"')[2].partition('<h2 id="')[0]
-        pictures = re.findall(r'<img [^>]*src="([^"]+)"', section)
-        assert pictures, name
-        assert all((folder / picture).resolve().stat().st_size > 200 for picture in pictures)
+        images = re.findall(r'<img [^>]*src="([^"]+)"', section)
+        assert images, name
+        assert all((folder / image).resolve().stat().st_size > 200 for image in images)
         assert "Source." in section
-        assert all(f"<code>{p.name}</code>" in section for p in known.parameters)
+        assert all(f"<code>{p.name}</code>" in section for p in corruption.parameters)
 
 
-def test_every_public_name_is_on_the_page_of_python(site):
+def test_every_public_name_is_on_python_page(site):
     page = (site / "api/index.html").read_text("utf-8")
     assert [name for name in corruptset._MODULES if f"corruptset.{name}" not in page] == []
 
 
-def test_nothing_is_fetched_from_elsewhere(site):
+def test_site_loads_nothing_from_other_hosts(site):
     for file in [*site.rglob("*.html"), *site.rglob("*.css")]:
         text = file.read_text("utf-8")
         fetched = re.findall(r'<(?:script|img|iframe|source)[^>]*\ssrc="(https?:[^"]+)"', text)
@@ -57,7 +57,7 @@ def test_nothing_is_fetched_from_elsewhere(site):
         assert not fetched, f"{file.relative_to(site)} fetches {fetched}"
 
 
-def test_every_command_has_its_page_with_all_options_and_settings(site):
+def test_every_command_has_page_with_all_options_and_settings(site):
     shared_data = (site / "command-line/index.html").read_text("utf-8")
     for name, command in typer.main.get_command(app).commands.items():
         page = (site / "commands" / name / "index.html").read_text("utf-8")

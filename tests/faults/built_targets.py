@@ -37,8 +37,8 @@ class Recipe(Target):
     def try_one(self, data):
         path = self.put("x.toml", data)
         recipe = corruptset.generate.recipes.recipe.load_recipe(path)
-        given = tomllib.loads(data.decode("utf-8"))
-        assert (recipe.name, recipe.version) == (given["name"], given["version"])
+        table = tomllib.loads(data.decode("utf-8"))
+        assert (recipe.name, recipe.version) == (table["name"], table["version"])
         sets = recipe.resolve().sets
         assert sets
         assert all(re.fullmatch(r"[a-z0-9_+/-]+", s.id) for s in sets)
@@ -73,9 +73,9 @@ class Built(Target):
         return False
 
     def read(self):
-        found = corruptset.open(self.directory)
-        for set_id in found.set_ids:
-            for image, label in found[set_id]:
+        dataset = corruptset.open(self.directory)
+        for set_id in dataset.set_ids:
+            for image, label in dataset[set_id]:
                 assert image.dtype == np.uint8
                 assert image.ndim == 3
                 assert isinstance(label, int)
@@ -96,9 +96,9 @@ class Sums(Built):
     name = SHA256SUMS
 
     def read(self):
-        sums, mistakes = parse_sha256sums((self.directory / self.name).read_bytes())
-        if mistakes:
-            raise VerificationError("\n".join(mistakes))
+        sums, errors = parse_sha256sums((self.directory / self.name).read_bytes())
+        if errors:
+            raise VerificationError("\n".join(errors))
         lines = (self.directory / self.name).read_bytes().decode("utf-8", "replace").split("\n")[:-1]
         assert [f"{hash.removeprefix('sha256:')}  {path}" for path, hash in sums.items()] == lines
 

@@ -43,13 +43,13 @@ SINKS: dict[str, dict[str, Any]] = {name: {"storage": name} for name in ("folder
 
 def run_script(module: Any, *arguments: str) -> str:
     """Run a script of this folder in another process, because it forks and pytest has threads. Return its output."""
-    done = subprocess.run([sys.executable, module.__file__, *arguments], capture_output=True, text=True)
-    print(done.stdout)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    result = subprocess.run([sys.executable, module.__file__, *arguments], capture_output=True, text=True)
+    print(result.stdout)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
 
 
-def parsed(doc: str | None, moments: int, **more: Any) -> argparse.Namespace:
+def parse_arguments(doc: str | None, moments: int, **more: Any) -> argparse.Namespace:
     """Return the options of a script: ``--moments``, ``--seed`` and others, by their defaults."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in {"moments": moments, "seed": 0, **more}.items():
@@ -68,8 +68,8 @@ def memory_folder() -> Iterator[Path]:
 class Child:
     """A forked process with a process group of its own."""
 
-    def __init__(self, work: Callable[[], object], said: Path) -> None:
-        self._said = said
+    def __init__(self, work: Callable[[], object], output: Path) -> None:
+        self._output = output
         self._code: int | None = None
         self.pid = os.fork()
         if self.pid == 0:
@@ -81,7 +81,7 @@ class Child:
                 os.setpgid(0, 0)
                 signal.signal(signal.SIGINT, signal.default_int_handler)
                 handle_signals()  # as the command does
-                file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+                file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
                 os.dup2(file, 1)
                 os.dup2(file, 2)
                 try:
@@ -123,11 +123,11 @@ class Child:
             time.sleep(0.001)
         return self._code
 
-    def said(self) -> str:
-        return self._said.read_text(errors="replace")[-2000:] if self._said.exists() else ""
+    def output(self) -> str:
+        return self._output.read_text(errors="replace")[-2000:] if self._output.exists() else ""
 
 
-def committed(out: Path) -> dict[str, list[int]] | None:
+def committed_parts(out: Path) -> dict[str, list[int]] | None:
     """Return sidecar -> (inode, mtime). It is None if no part was committed, and empty if the manifest exists."""
     if next(out.glob("*/manifest.json"), None) is not None:
         return {}
@@ -135,10 +135,10 @@ def committed(out: Path) -> dict[str, list[int]] | None:
     return {name: [s.st_ino, s.st_mtime_ns] for name, s in stamps.items()} or None
 
 
-def difference(files: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> list[str]:
+def difference(files: Mapping[str, bytes], expected: Mapping[str, bytes]) -> list[str]:
     """Return what is wrong with the files of a dataset. It must not have temporary files or locks either."""
-    wrong = sorted(path for path in files.keys() | wanted.keys() if files.get(path) != wanted.get(path))
-    return [f"other bytes, missing or left over: {wrong[:5]}"] if wrong else []
+    problems = sorted(path for path in files.keys() | expected.keys() if files.get(path) != expected.get(path))
+    return [f"other bytes, missing or left over: {problems[:5]}"] if problems else []
 
 
 class Builds:
@@ -167,8 +167,8 @@ class Builds:
         """Build in this process, and return the dataset."""
         from corruptset.generate.build import build
 
-        given = {"jobs": 1, "metrics": 8, "progress": False, **SINKS[sink], **options}
-        return build(self.recipe, self.source, out, **given).directory
+        build_options = {"jobs": 1, "metrics": 8, "progress": False, **SINKS[sink], **options}
+        return build(self.recipe, self.source, out, **build_options).directory
 
     def child(self, sink: str, **options: Any) -> Child:
         """Build into `out` in another process, which writes its phase and the number of parts to a file."""
@@ -191,32 +191,32 @@ class Builds:
         """Return the phase that the last child was in."""
         return (self.notes.read_text() if self.notes.exists() else "").partition(" ")[0] or "starting"
 
-    def resume(self, where: str, sink: str, **options: Any) -> None:
+    def resume(self, location: str, sink: str, **options: Any) -> None:
         """Resume the build, and report failures, committed parts that were built again, and wrong files."""
-        before, seen = committed(self.out), self.folder / "seen.json"
-        seen.unlink(missing_ok=True)
+        before, record_file = committed_parts(self.out), self.folder / "seen.json"
+        record_file.unlink(missing_ok=True)
 
         def look(event: Any) -> None:
             if event.phase == "finishing":
-                seen.write_text(json.dumps(committed(self.out)))
+                record_file.write_text(json.dumps(committed_parts(self.out)))
 
         child = self.child(sink, **options, progress=look)
         if child.wait() != 0:
-            self.wrong.append(f"{where}: the resume failed: {child.said()}")
+            self.wrong.append(f"{location}: the resume failed: {child.output()}")
             return
-        after = json.loads(seen.read_text()) if seen.exists() else None
+        after = json.loads(record_file.read_text()) if record_file.exists() else None
         if after is None and before != {}:
-            self.wrong.append(f"{where}: the resume had nothing to finish, with {before} committed")
+            self.wrong.append(f"{location}: the resume had nothing to finish, with {before} committed")
         redone = [part for part, stamp in (before or {}).items() if after is not None and after.get(part) != stamp]
-        self.wrong += [f"{where}: made again though committed: {redone}"] * bool(redone)
+        self.wrong += [f"{location}: made again though committed: {redone}"] * bool(redone)
         self.counts["committed parts found again untouched"] += len(before or {}) - len(redone)
-        self.compare(where, self.whole[sink])
+        self.compare(location, self.whole[sink])
 
-    def compare(self, where: str, wanted: Mapping[str, bytes]) -> None:
+    def compare(self, location: str, expected: Mapping[str, bytes]) -> None:
         """Note the differences between `out` and the wanted files."""
         files = small_builds.read_files(self.out)
         self.counts["files compared"] += len(files)
-        self.wrong += [f"{where}: {problem}" for problem in difference(files, wanted)]
+        self.wrong += [f"{location}: {problem}" for problem in difference(files, expected)]
 
     def report(self, what: str, moments: int) -> int:
         """Print the counts and the faults, and return an exit code."""
@@ -228,14 +228,14 @@ class Builds:
 
 def _processes() -> list[tuple[int, int, int, str]]:
     """Return (pid, parent, group, command line)."""
-    found = []
+    results = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             fields = path.read_text().rpartition(")")[2].split()
             command = (path.parent / "cmdline").read_bytes().decode(errors="replace")
             if fields[0] != "Z" and "tracker" not in command:
-                found.append((int(path.parent.name), int(fields[1]), int(fields[2]), command))
-    return found
+                results.append((int(path.parent.name), int(fields[1]), int(fields[2]), command))
+    return results
 
 
 def workers_of(pid: int) -> list[int]:

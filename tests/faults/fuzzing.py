@@ -72,8 +72,8 @@ def _one_worker(counts: Counts, seed: int, first: int, stop: int, hang: float) -
     options = {"seed": seed, "first": first, "count": stop - first, "hang": hang}
     command = [sys.executable, __file__, "worker", counts.target, *(f"--{k}={v}" for k, v in options.items())]
     number = first
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True)
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         assert process.stdout is not None
         for line in process.stdout:
             outcome, seconds, detail, counts.memory = json.loads(line)
@@ -85,12 +85,12 @@ def _one_worker(counts: Counts, seed: int, first: int, stop: int, hang: float) -
             number += 1
         process.stdout.close()
         if (code := process.wait()) != 0:
-            said.seek(0)
-            text = said.read()
+            log.seek(0)
+            text = log.read()
             if number == first and "ready" not in text:
                 raise RuntimeError(f"the worker of {counts.target} did not begin:\n{text}")
-            why = "hang" if "Timeout" in text else f"worker ended with {code}"
-            counts.fail(number, f"{why}: {text[-2000:]}")
+            reason = "hang" if "Timeout" in text else f"worker ended with {code}"
+            counts.fail(number, f"{reason}: {text[-2000:]}")
             number += 1
     return number
 
@@ -137,23 +137,27 @@ def main() -> int:
     for name, default in (("count", 5000), ("seed", 0), ("first", 0), ("hang", HANG_S)):
         parser.add_argument(f"--{name}", type=type(default), default=default)
     parser.add_argument("--save")
-    given = parser.parse_args()
-    if given.what == "worker":
-        worker(given.target, given.seed, range(given.first, given.first + given.count), given.hang)
+    arguments = parser.parse_args()
+    if arguments.what == "worker":
+        worker(
+            arguments.target, arguments.seed, range(arguments.first, arguments.first + arguments.count), arguments.hang
+        )
         return 0
     import targets
 
-    if given.what == "show":
+    if arguments.what == "show":
         with tempfile.TemporaryDirectory() as folder:
-            subject = targets.TARGETS[given.target](Path(folder))
-            data = subject.numbered(given.target, given.seed, given.number)
-            if given.save:
-                Path(given.save).write_bytes(data)
+            subject = targets.TARGETS[arguments.target](Path(folder))
+            data = subject.numbered(arguments.target, arguments.seed, arguments.number)
+            if arguments.save:
+                Path(arguments.save).write_bytes(data)
             subject.try_one(data)
         return 0
     total: Counter[str] = Counter()
-    for name in given.target.split(",") if given.target else [name for name in targets.TARGETS if name != "broken"]:
-        counts = run(name, given.count, seed=given.seed, first=given.first)
+    for name in (
+        arguments.target.split(",") if arguments.target else [name for name in targets.TARGETS if name != "broken"]
+    ):
+        counts = run(name, arguments.count, seed=arguments.seed, first=arguments.first)
         print(counts, flush=True)
         for number, detail in counts.failed[:5]:
             print(f"  failed: {name} {number}: ...{detail[-900:]}", flush=True)

@@ -32,27 +32,27 @@ class Images(Target):
 def strict(data: bytes) -> np.ndarray | None:
     """Return the pixels that Pillow decodes with strict settings, or None if corruptset converts the mode."""
     assert not ImageFile.LOAD_TRUNCATED_IMAGES
-    picture = Image.open(io.BytesIO(data))
-    picture.load()
-    if picture.mode in ("I;16", "I;16B"):
-        return np.rint(np.asarray(picture).astype(np.float64) / 257).astype(np.uint8)[..., None]
-    if picture.mode in ("1", "L", "LA"):
-        return np.asarray(picture.convert("L"))[..., None]
-    if picture.mode in ("P", "RGBA"):
-        return np.asarray(picture.convert("RGBA"))[..., :3]
-    return np.asarray(picture.convert("RGB")) if picture.mode in ("RGB", "CMYK", "YCbCr") else None
+    image = Image.open(io.BytesIO(data))
+    image.load()
+    if image.mode in ("I;16", "I;16B"):
+        return np.rint(np.asarray(image).astype(np.float64) / 257).astype(np.uint8)[..., None]
+    if image.mode in ("1", "L", "LA"):
+        return np.asarray(image.convert("L"))[..., None]
+    if image.mode in ("P", "RGBA"):
+        return np.asarray(image.convert("RGBA"))[..., :3]
+    return np.asarray(image.convert("RGB")) if image.mode in ("RGB", "CMYK", "YCbCr") else None
 
 
 def save(kind: str, *, mode: str = "RGB", which: int = 0, **options: Any) -> bytes:
     out = io.BytesIO()
-    picture = Image.fromarray(RGB[which])
+    image = Image.fromarray(RGB[which])
     if mode == "I;16":
-        picture = Image.fromarray(RGB[which][..., 0].astype(np.uint16) * 257)
+        image = Image.fromarray(RGB[which][..., 0].astype(np.uint16) * 257)
     elif mode == "RGBA":
-        picture.putalpha(Image.fromarray(RGB[1 - which][..., 0]))
+        image.putalpha(Image.fromarray(RGB[1 - which][..., 0]))
     else:
-        picture = picture.convert(mode)
-    picture.save(out, kind, **options)
+        image = image.convert(mode)
+    image.save(out, kind, **options)
     return out.getvalue()
 
 
@@ -78,14 +78,14 @@ class Png(Images):
 
 def sealed_png(data: bytes) -> bytes:
     """Return a PNG with valid checksums, so that readers get beyond them."""
-    out, at = bytearray(data), 8
-    while at + 12 <= len(out):
-        size = int.from_bytes(out[at : at + 4], "big")
-        end = at + 8 + size
+    out, offset = bytearray(data), 8
+    while offset + 12 <= len(out):
+        size = int.from_bytes(out[offset : offset + 4], "big")
+        end = offset + 8 + size
         if end + 4 > len(out):
             break
-        out[end : end + 4] = zlib.crc32(out[at + 4 : end]).to_bytes(4, "big")
-        at = end + 4
+        out[end : end + 4] = zlib.crc32(out[offset + 4 : end]).to_bytes(4, "big")
+        offset = end + 4
     return bytes(out)
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from children import LIMIT_S, memory_folder, parsed, wait_for_end
+from children import LIMIT_S, memory_folder, parse_arguments, wait_for_end
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -80,8 +80,8 @@ class Running:
     def listens(self) -> bool:
         """Return whether the command has installed its signal handlers. Python handles only SIGINT."""
         status = Path(f"/proc/{self.process.pid}/status")
-        caught = re.search(r"SigCgt:\s(\w+)", status.read_text()) if status.exists() else None
-        return caught is not None and bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
+        match = re.search(r"SigCgt:\s(\w+)", status.read_text()) if status.exists() else None
+        return match is not None and bool(int(match[1], 16) >> (signal.SIGTERM - 1) & 1)
 
     def wait_until(self, ready: Callable[[], bool]) -> None:
         while self.process.poll() is None and not ready():
@@ -103,21 +103,21 @@ class Running:
         return Done(code, self._out.read_text(), self.err(), met, wait_for_end(pid))
 
 
-def problem(name: str, done: Done, out: Path) -> str | None:
+def problem(name: str, result: Done, out: Path) -> str | None:
     """Return what is wrong with the end of an interrupted command, or None."""
-    if not done.alone:
+    if not result.alone:
         return "workers outlived it"
-    if done.code == 0 and "Interrupted" not in done.err:
-        return None if done.out else "exit code 0 and no result"  # it had already finished
-    if done.code != 130:
-        return f"exit code {done.code}: {done.err[-1500:]}"
-    if not ONE_SENTENCE.fullmatch(done.err):
-        return f"not one sentence: {done.err[-1500:]!r}"
+    if result.code == 0 and "Interrupted" not in result.err:
+        return None if result.out else "exit code 0 and no result"  # it had already finished
+    if result.code != 130:
+        return f"exit code {result.code}: {result.err[-1500:]}"
+    if not ONE_SENTENCE.fullmatch(result.err):
+        return f"not one sentence: {result.err[-1500:]!r}"
     # the result may have been printed just before the signal
-    if done.out.startswith("{") and json.loads(done.out)["exit_code"] != 130:
-        return f"standard output: {done.out[-300:]!r}"
-    left = list(out.rglob("*.part")) if name not in LEFT else []
-    return f"left behind: {left[:3]}" if left else None
+    if result.out.startswith("{") and json.loads(result.out)["exit_code"] != 130:
+        return f"standard output: {result.out[-300:]!r}"
+    remaining = list(out.rglob("*.part")) if name not in LEFT else []
+    return f"left behind: {remaining[:3]}" if remaining else None
 
 
 class Harness:
@@ -127,23 +127,23 @@ class Harness:
         self.folder, self.out, self.whole = folder, folder / "out", folder / "whole"
         self.bad = 0
         source, recipe = small_builds.write_crops(folder / "source", each=3), small_builds.write_recipe(folder)
-        asked = [str(recipe), "--source", f"folder:{source}", "--storage", "both"]
-        self.run(["build", *asked, "--out", str(self.whole), "--jobs", "1"])
-        (built,) = map(str, self.whole.glob("[!.]*"))
-        self.run(["pack", built, "--out", str(folder / "release"), "--by", "set"])
+        command = [str(recipe), "--source", f"folder:{source}", "--storage", "both"]
+        self.run(["build", *command, "--out", str(self.whole), "--jobs", "1"])
+        (directory,) = map(str, self.whole.glob("[!.]*"))
+        self.run(["pack", directory, "--out", str(folder / "release"), "--by", "set"])
         to, photograph = ["--out", str(self.out)], str(next(source.rglob("*.png")))
         self.commands = {
-            "build": ["build", *asked, "--jobs", "1", *to],
-            "build-2": ["build", *asked, "--jobs", "2", *to],
-            "verify": ["verify", built, "--jobs", "1"],
-            "verify-2": ["verify", built, "--jobs", "2", "--json"],
-            "export": ["export", "cifar-c", built, "--sets", "*/*", *to],
-            "pack": ["pack", built, "--by", "set", *to],
+            "build": ["build", *command, "--jobs", "1", *to],
+            "build-2": ["build", *command, "--jobs", "2", *to],
+            "verify": ["verify", directory, "--jobs", "1"],
+            "verify-2": ["verify", directory, "--jobs", "2", "--json"],
+            "export": ["export", "cifar-c", directory, "--sets", "*/*", *to],
+            "pack": ["pack", directory, "--by", "set", *to],
             "unpack": ["unpack", str(folder / "release"), *to],
-            "rebuild": ["rebuild", built, "--source", f"folder:{source}", "--jobs", "2", *to],
+            "rebuild": ["rebuild", directory, "--source", f"folder:{source}", "--jobs", "2", *to],
             "preview": ["preview", photograph, "--recipe", str(recipe), "--out", str(self.out / "sheet.png")],
             "corrupt": ["corrupt", photograph, "fog", "-s", "3", "--out", str(self.out / "fog.png")],
-            "plan": ["plan", *asked, "--json"],
+            "plan": ["plan", *command, "--json"],
         }
 
     def run(self, arguments: Sequence[str]) -> float:
@@ -164,36 +164,36 @@ class Harness:
         self.begin()
         length = self.run(self.commands[name]) if moments > 1 else 0.0
         codes: Counter[int] = Counter()
-        met, wrong = 0, []
+        met, problems = 0, []
         for k in range(moments):
             later = length * 1.05 * k / moments
             self.begin()
             running = Running(self.commands[name], self.folder)
             running.wait_until(running.listens)
             time.sleep(later)
-            done = running.press()
-            codes[done.code] += 1
-            met += done.met
-            found = problem(name, done, self.out)
-            if found is None and done.code == 130 and name.startswith("build"):
+            result = running.press()
+            codes[result.code] += 1
+            met += result.met
+            problem_text = problem(name, result, self.out)
+            if problem_text is None and result.code == 130 and name.startswith("build"):
                 self.run(self.commands[name])
                 if small_builds.read_files(self.out) != small_builds.read_files(self.whole):
-                    found = "the resumed build has other bytes, or more or fewer files"
-            if found is not None:
-                wrong.append(f"  {name}, {later:.3f} s of {length:.3f} s: {found}")
+                    problem_text = "the resumed build has other bytes, or more or fewer files"
+            if problem_text is not None:
+                problems.append(f"  {name}, {later:.3f} s of {length:.3f} s: {problem_text}")
         ends = ", ".join(f"{count} left with {code}" for code, count in sorted(codes.items()))
-        print(f"{name:8} {moments} moments, {met} met it running: {ends}; {len(wrong)} wrong", *wrong, sep="\n")
-        self.bad += len(wrong)
+        print(f"{name:8} {moments} moments, {met} met it running: {ends}; {len(problems)} wrong", *problems, sep="\n")
+        self.bad += len(problems)
 
 
 def main() -> int:
-    given = parsed(__doc__, 8, commands="")
+    arguments = parse_arguments(__doc__, 8, commands="")
     with memory_folder() as folder:
         harness = Harness(folder)
-        names = given.commands.split(",") if given.commands else list(harness.commands)
+        names = arguments.commands.split(",") if arguments.commands else list(harness.commands)
         for name in names:
-            harness.sweep(name, given.moments)
-    print(f"{given.moments * len(names)} moments, {harness.bad} wrong")
+            harness.sweep(name, arguments.moments)
+    print(f"{arguments.moments * len(names)} moments, {harness.bad} wrong")
     return bool(harness.bad)
 
 

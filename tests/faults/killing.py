@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from children import Builds, Child, committed, memory_folder, parsed, wait_for_end, workers_of
+from children import Builds, Child, committed_parts, memory_folder, parse_arguments, wait_for_end, workers_of
 from small_builds import read_files
 
 WAYS = {
@@ -71,7 +71,7 @@ class Harness(Builds):
             shutil.rmtree(self.out, ignore_errors=True)
             started = time.monotonic()
             child = self.child(sink, jobs=count)
-            assert child.wait() == 0, child.said()
+            assert child.wait() == 0, child.output()
             self.length[sink, count] = time.monotonic() - started
             self.parts[sink] = int(self.notes.read_text().split()[1])
             files = read_files(self.out)
@@ -82,34 +82,34 @@ class Harness(Builds):
         shutil.rmtree(self.out, ignore_errors=True)
         self.notes.unlink(missing_ok=True)
         ends = time.monotonic() + stop.share * self.length[stop.sink, stop.jobs]
-        wanted = round(stop.share * self.parts[stop.sink])
+        expected = round(stop.share * self.parts[stop.sink])
         process = self.child(stop.sink, jobs=stop.jobs)
         if stop.phase:
             process.wait(lambda: self.phase() == stop.phase)
         elif stop.by_time:
             process.wait(lambda: time.monotonic() > ends)
         else:
-            process.wait(lambda: len(committed(self.out) or ()) >= wanted)
+            process.wait(lambda: len(committed_parts(self.out) or ()) >= expected)
         time.sleep(0 if stop.by_time else stop.later)
         hit = self._signal(process, stop)
         code, phase = process.wait(), self.phase()
-        where = f"{stop.sink}, {stop.way}, {stop.jobs} jobs, at {stop.share:.3f} of the build ({phase})"
+        location = f"{stop.sink}, {stop.way}, {stop.jobs} jobs, at {stop.share:.3f} of the build ({phase})"
         self.counts[f"{stop.sink}, {stop.way}"] += 1
         if not hit or (phase == "done" and code == 0):  # it had already begun to end
             self.counts["after the build's end"] += 1
         else:
             self.counts[f"stopped while {phase}"] += 1
             if code not in WAYS[stop.way][1]:
-                self.wrong.append(f"{where}: exit code {code}: {process.said()}")
-            if code == 130 and "same command again to resume" not in process.said():
-                self.wrong.append(f"{where}: does not say how to resume: {process.said()}")
+                self.wrong.append(f"{location}: exit code {code}: {process.output()}")
+            if code == 130 and "same command again to resume" not in process.output():
+                self.wrong.append(f"{location}: does not say how to resume: {process.output()}")
         # Python prints "Exception ignored" if a signal arrives in a destructor, and continues
-        if "Traceback" in process.said() and "Exception ignored" not in process.said():
-            self.wrong.append(f"{where}: a traceback: {process.said()}")
+        if "Traceback" in process.output() and "Exception ignored" not in process.output():
+            self.wrong.append(f"{location}: a traceback: {process.output()}")
         # its workers end without a signal, which must happen before sidecars are read
         if stop.way == "main" and not wait_for_end(process.pid):
-            self.wrong.append(f"{where}: workers outlived their parent")
-        self.resume(where, stop.sink)
+            self.wrong.append(f"{location}: workers outlived their parent")
+        self.resume(location, stop.sink)
 
     def _signal(self, process: Child, stop: Stop) -> bool:
         """Send the signal, and return whether a process received it."""
@@ -127,7 +127,7 @@ class Harness(Builds):
         return True
 
 
-def planned(moments: int, seed: int, sinks: Sequence[str] = SINKS) -> list[Stop]:
+def plan_stops(moments: int, seed: int, sinks: Sequence[str] = SINKS) -> list[Stop]:
     """Return moments over all sinks and ways, spread evenly over the build with a random step."""
     rng = random.Random(seed)
     stops = []
@@ -145,14 +145,14 @@ def planned(moments: int, seed: int, sinks: Sequence[str] = SINKS) -> list[Stop]
 
 
 def main() -> int:
-    given = parsed(__doc__, 270, early=0, sinks=",".join(SINKS))
+    arguments = parse_arguments(__doc__, 270, early=0, sinks=",".join(SINKS))
     with memory_folder() as folder:
-        harness, sinks, moments = Harness(folder), given.sinks.split(","), given.early or given.moments
-        stops = [] if given.early else planned(given.moments, given.seed, sinks)
+        harness, sinks, moments = Harness(folder), arguments.sinks.split(","), arguments.early or arguments.moments
+        stops = [] if arguments.early else plan_stops(arguments.moments, arguments.seed, sinks)
         for sink in sinks if stops else ["folder"]:
             harness.prepare(sink, sorted({s.jobs for s in stops if s.sink == sink}) or [2])
-        for k in range(given.early):  # while workers start, in the first half of the duration
-            later = (k + 0.5) / given.early * harness.length["folder", 2] / 2
+        for k in range(arguments.early):  # while workers start, in the first half of the duration
+            later = (k + 0.5) / arguments.early * harness.length["folder", 2] / 2
             stops.append(Stop("folder", "int", 2, 0.0, False, later, "building"))
         for stop in stops:
             harness.stop(stop)

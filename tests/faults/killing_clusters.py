@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from children import RECIPE, Builds, committed, memory_folder, parsed
+from children import RECIPE, Builds, committed_parts, memory_folder, parse_arguments
 from clusters import Cluster, ScriptedSource
 from small_builds import read_files
 
@@ -47,7 +47,7 @@ class Clustered(Builds):
         cluster.kill(*[pid for pid in cluster.pids if pid != cluster.scheduler])
         workers = [cluster.add(), cluster.add()]
         child = self.child("folder", scheduler=cluster.address)
-        child.wait(lambda: len(committed(self.out) or ()) >= parts)
+        child.wait(lambda: len(committed_parts(self.out) or ()) >= parts)
         time.sleep(later)
         if "worker" in way:
             cluster.kill(workers[parts % 2])
@@ -56,33 +56,33 @@ class Clustered(Builds):
             cluster.kill(cluster.scheduler)
         if "client" in way and child.poll() is None:
             os.kill(child.pid, signal.SIGKILL)
-        where, code = f"{way}, after {parts} parts and {later:.3f} s", child.wait()
+        location, code = f"{way}, after {parts} parts and {later:.3f} s", child.wait()
         self.counts[f"{way}: exit code {code}"] += 1
-        lost = "The connection to the scheduler was lost" not in child.said() and code == 3
-        if code not in (WAYS[way], 0) or "Traceback" in child.said() or lost:
-            self.wrong.append(f"{where}: exit code {code}: {child.said()}")
+        lost = "The connection to the scheduler was lost" not in child.output() and code == 3
+        if code not in (WAYS[way], 0) or "Traceback" in child.output() or lost:
+            self.wrong.append(f"{location}: exit code {code}: {child.output()}")
         if way == "scheduler":
             cluster.start_scheduler()
             cluster.add()
         # immediately, while workers of the killed build are still running
-        self.resume(where, "folder", scheduler=cluster.address)
+        self.resume(location, "folder", scheduler=cluster.address)
 
 
 def main() -> int:
-    given = parsed(__doc__, 30)
-    rng = random.Random(given.seed)
+    arguments = parse_arguments(__doc__, 30)
+    rng = random.Random(arguments.seed)
     with memory_folder() as folder:
         builds = Clustered(folder)
         (folder / "recipe.toml").write_text(RECIPE)
-        begin = (
+        startup_code = (
             "from corruptset.generate.build import build\n"
             f"build({str(folder / 'recipe.toml')!r}, 'folder:{folder}/source', {str(folder / 'first')!r}, jobs=1)"
         )
-        with Cluster(folder / "cluster", begin) as cluster:
-            for number in range(given.moments):
-                parts = int(PARTS * (number + rng.random()) / given.moments)
+        with Cluster(folder / "cluster", startup_code) as cluster:
+            for number in range(arguments.moments):
+                parts = int(PARTS * (number + rng.random()) / arguments.moments)
                 builds.moment(cluster, list(WAYS)[number % len(WAYS)], parts, rng.random() * 0.2)
-        return builds.report("moments", given.moments)
+        return builds.report("moments", arguments.moments)
 
 
 if __name__ == "__main__":

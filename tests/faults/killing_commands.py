@@ -22,7 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from children import Builds, Child, memory_folder, parsed
+from children import Builds, Child, memory_folder, parse_arguments
 from small_builds import read_files
 
 COMMANDS = ("pack", "unpack", "rebuild", "repair")
@@ -72,16 +72,16 @@ class Commands(Builds):
         def work() -> None:
             from corruptset.cli import main
 
-            done = 0
+            completed = 0
 
             def deadly(function: Callable[..., Any]) -> Callable[..., Any]:
-                def called(*given: Any, **options: Any) -> Any:
-                    nonlocal done
-                    done += 1
-                    self.notes.write_text(str(done))
-                    if done == at:
+                def called(*args: Any, **options: Any) -> Any:
+                    nonlocal completed
+                    completed += 1
+                    self.notes.write_text(str(completed))
+                    if completed == at:
                         os.kill(os.getpid(), signal.SIGKILL)
-                    return function(*given, **options)
+                    return function(*args, **options)
 
                 return called
 
@@ -98,8 +98,8 @@ class Commands(Builds):
         self.begin(name)
         started = time.monotonic()
         child = self.command(arguments)
-        assert child.wait() == 0, child.said()
-        length, files, whole = time.monotonic() - started, int(self.notes.read_text()), read_files(self.out)
+        assert child.wait() == 0, child.output()
+        length, files, expected_files = time.monotonic() - started, int(self.notes.read_text()), read_files(self.out)
         for k in range(moments):
             share = (k + rng.random()) / moments
             by_time = k % 2 == 1
@@ -112,26 +112,26 @@ class Commands(Builds):
                 if child.poll() is None:
                     os.kill(child.pid, signal.SIGKILL)
             code = child.wait()
-            where = f"{name}, killed at {f'{share:.3f} of its time' if by_time else f'file {at} of {files}'}"
+            location = f"{name}, killed at {f'{share:.3f} of its time' if by_time else f'file {at} of {files}'}"
             self.counts[f"{name} met running"] += code == -signal.SIGKILL
             if code not in (0, -signal.SIGKILL):
-                self.wrong.append(f"{where}: exit code {code}: {child.said()}")
+                self.wrong.append(f"{location}: exit code {code}: {child.output()}")
             if code == 0:
                 continue
-            again = self.command(arguments)
+            result = self.command(arguments)
             # a command that was killed after its last file has nothing left to do
-            if (code := again.wait()) != 0 and not (code == 2 and "finished pack" in again.said()):
-                self.wrong.append(f"{where}: exit code {code} of the same command again: {again.said()}")
-            self.compare(where, whole)
+            if (code := result.wait()) != 0 and not (code == 2 and "finished pack" in result.output()):
+                self.wrong.append(f"{location}: exit code {code} of the same command again: {result.output()}")
+            self.compare(location, expected_files)
 
 
 def main() -> int:
-    given = parsed(__doc__, 12, commands=",".join(COMMANDS))
+    arguments = parse_arguments(__doc__, 12, commands=",".join(COMMANDS))
     with memory_folder() as folder:
-        commands, names = Commands(folder), given.commands.split(",")
+        commands, names = Commands(folder), arguments.commands.split(",")
         for name in names:
-            commands.try_all(name, given.moments, given.seed)
-        return commands.report("moments", given.moments * len(names))
+            commands.try_all(name, arguments.moments, arguments.seed)
+        return commands.report("moments", arguments.moments * len(names))
 
 
 if __name__ == "__main__":

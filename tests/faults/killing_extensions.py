@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from children import SINKS, Builds, memory_folder, parsed
+from children import SINKS, Builds, memory_folder, parse_arguments
 from small_builds import read_files
 
 WAYS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT}
@@ -60,32 +60,32 @@ class Extensions(Builds):
         if child.poll() is None:
             os.kill(child.pid, WAYS[way])
         code, phase = child.wait(), self.phase()
-        where = f"{sink}, {way}, {phase}, exit code {code}"
+        location = f"{sink}, {way}, {phase}, exit code {code}"
         if code not in (0, 130, -WAYS[way]):
-            self.wrong.append(f"{where}: {child.said()}")
+            self.wrong.append(f"{location}: {child.output()}")
         back, alone = rng.random() < 0.3, rng.random() < 0.5
         self.counts[f"stopped while {phase}, then {'deleted' if back else 'resumed'}"] += 1
         if back:
             shutil.rmtree(self.out, ignore_errors=True)
         elif (second := self.child(sink, extend=base)).wait() != 0:
-            self.wrong.append(f"{where}: the resume failed: {second.said()}")
+            self.wrong.append(f"{location}: the resume failed: {second.output()}")
         if read_files(base) != self.base[sink]:
-            self.wrong.append(f"{where}: the finished dataset changed")
+            self.wrong.append(f"{location}: the finished dataset changed")
         if not back:
             if alone:
                 shutil.rmtree(base)
-            self.compare(where, self.whole[sink])
-            self.wrong += [f"{where}: {p}" for p in verify_directory(self.out / NAME).problems]
+            self.compare(location, self.whole[sink])
+            self.wrong += [f"{location}: {p}" for p in verify_directory(self.out / NAME).problems]
 
 
 def main() -> int:
-    given = parsed(__doc__, 60)
-    rng = random.Random(given.seed)
+    arguments = parse_arguments(__doc__, 60)
+    rng = random.Random(arguments.seed)
     with memory_folder() as folder:
         extensions = Extensions(folder)
-        for _ in range(given.moments):
+        for _ in range(arguments.moments):
             extensions.stop(rng)
-        return extensions.report("extensions stopped", given.moments)
+        return extensions.report("extensions stopped", arguments.moments)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from children import Builds, memory_folder, parsed
+from children import Builds, memory_folder, parse_arguments
 from small_builds import read_files
 
 FIRST: dict[str, dict[str, Any]] = {"build": {}, "finish": {"finish": True}}
@@ -45,14 +45,14 @@ class Meetings(Builds):
         child = self.child("both")
         child.wait(lambda: self.phase() == "finishing")
         started = time.monotonic()
-        assert child.wait() == 0, child.said()
+        assert child.wait() == 0, child.output()
         self.length = time.monotonic() - started
         """The seconds that the end of the build takes."""
 
     def make_part(self, job: int) -> None:
         """Build half of the parts in another process."""
         child = self.start(lambda: self.make("both", self.folder / "begun", part=(job, 2)))
-        assert child.wait() == 0, child.said()
+        assert child.wait() == 0, child.output()
 
     def meet(self, first: str, second: str, later: float) -> None:
         """Start one command, and another one when the first finishes the build."""
@@ -64,25 +64,25 @@ class Meetings(Builds):
         time.sleep(max(0.0, later))
         other = self.child("both", progress=False, **SECOND[second])
         codes = one.wait(), other.wait()
-        where = f"{first} and {second}, {later:.3f} s later: exit codes {codes}"
+        location = f"{first} and {second}, {later:.3f} s later: exit codes {codes}"
         self.counts[f"{second}: exit code {codes[1]}"] += 1
         for child, code in zip((one, other), codes, strict=True):
-            if code != 0 and not (code in (1, 2) and any(text in child.said() for text in REFUSED)):
-                self.wrong.append(f"{where}: {child.said()}")
+            if code != 0 and not (code in (1, 2) and any(text in child.output() for text in REFUSED)):
+                self.wrong.append(f"{location}: {child.output()}")
         if codes[0] != 0:
-            self.wrong.append(f"{where}: the first command failed: {one.said()}")
-        self.compare(where, self.whole["both"])
+            self.wrong.append(f"{location}: the first command failed: {one.output()}")
+        self.compare(location, self.whole["both"])
 
 
 def main() -> int:
-    given = parsed(__doc__, 200)
-    rng = random.Random(given.seed)
+    arguments = parse_arguments(__doc__, 200)
+    rng = random.Random(arguments.seed)
     with memory_folder() as folder:
         meetings = Meetings(folder)
-        for number in range(given.moments):
+        for number in range(arguments.moments):
             second = list(SECOND)[number % len(SECOND)]
             meetings.meet(rng.choice(list(FIRST)), second, rng.random() * 1.1 * meetings.length)
-        return meetings.report("meetings", given.moments)
+        return meetings.report("meetings", arguments.moments)
 
 
 if __name__ == "__main__":

@@ -69,20 +69,20 @@ def _edit(data: bytearray, rng: random.Random, kind: str) -> None:
             code = rng.choice((">H", "<H", ">I", "<I", "<Q", ">Q"))
             size = struct.calcsize(code)
             if len(data) > size:
-                at = min(_place(data, rng), len(data) - size)
-                data[at : at + size] = struct.pack(code, rng.choice(NUMBERS) % (1 << 8 * size))
+                offset = min(_place(data, rng), len(data) - size)
+                data[offset : offset + size] = struct.pack(code, rng.choice(NUMBERS) % (1 << 8 * size))
         case "cut":
             del data[rng.randrange(len(data) + 1) :]
         case "insert":
-            at = _place(data, rng)
-            data[at:at] = rng.randbytes(rng.choice(sizes))
+            offset = _place(data, rng)
+            data[offset:offset] = rng.randbytes(rng.choice(sizes))
         case "remove":
-            at = _place(data, rng)
-            del data[at : at + rng.choice(sizes)]
+            offset = _place(data, rng)
+            del data[offset : offset + rng.choice(sizes)]
         case "repeat":
-            at = _place(data, rng)
-            stretch = data[at : at + rng.choice((1, 4, 16, 64, 512))]
-            data[at:at] = stretch * rng.choice((1, 2, 10))
+            offset = _place(data, rng)
+            stretch = data[offset : offset + rng.choice((1, 4, 16, 64, 512))]
+            data[offset:offset] = stretch * rng.choice((1, 2, 10))
         case "word":
             start = stop = rng.randrange(len(data) + 1)
             if rng.random() < 0.7:  # replaces a value, up to the next separator

@@ -27,12 +27,12 @@ class TarFolder(Target):
 
     def make(self):
         kinds = [("cat", "JPEG", "jpg"), ("cat", "PNG", "png"), ("dog", "PNG", "png"), ("dog", "JPEG", "jpeg")]
-        pictures = {f"{c}/{i}.{s}": save(k, which=i % 2) for i, (c, k, s) in enumerate(kinds)}
-        made = []
+        images = {f"{c}/{i}.{s}": save(k, which=i % 2) for i, (c, k, s) in enumerate(kinds)}
+        results = []
         for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
-            long = {} if form == tarfile.USTAR_FORMAT else {f"dog/{'ü' * 60}{form}.png": pictures["dog/2.png"]}
-            made.append(source_archives.write_tar(self.folder / "made.tar", pictures | long, format=form).read_bytes())
-        return made
+            long = {} if form == tarfile.USTAR_FORMAT else {f"dog/{'ü' * 60}{form}.png": images["dog/2.png"]}
+            results.append(source_archives.write_tar(self.folder / "made.tar", images | long, format=form).read_bytes())
+        return results
 
     def mutated(self, rng):
         data = super().mutated(rng)
@@ -41,26 +41,26 @@ class TarFolder(Target):
     def try_one(self, data):
         path = self.put("x.tar", data)
         source = open_source(f"folder:{path}")
-        held = {}
+        members = {}
         with tarfile.open(path, ignore_zeros=True) as archive:
             for member in archive:
                 if member.isreg():
-                    held.setdefault(member.name.removeprefix("./"), archive.extractfile(member).read())  # type: ignore[union-attr]
+                    members.setdefault(member.name.removeprefix("./"), archive.extractfile(member).read())  # type: ignore[union-attr]
         files = list_tar(path).files
         assert all(".." not in name.split("/") and not name.startswith("/") for name in files)
-        good = 0
+        valid_count = 0
         for sample in source.samples:
             place = sample.location
             content = data[place[0] : place[0] + place[1]]
-            assert content == held[next(n for n, p in files.items() if p == place)]
+            assert content == members[next(n for n, p in files.items() if p == place)]
             try:
                 image = source.load(sample).image
             except BadSample:
                 continue
-            good += 1
+            valid_count += 1
             if (expected := strict(content)) is not None:
                 np.testing.assert_array_equal(image, expected)
-        if not good or source.notes:
+        if not valid_count or source.notes:
             raise BadSample("nothing good in it, or something that is listed")
 
 
@@ -120,18 +120,18 @@ class Cifar(Lettered):
     def make(self):
         rows = source_archives.random_crops(3, seed=5)
         dumps = [source_archives.python2_batch, *(source_archives.modern_batch(p) for p in (2, 3, 4, 5))]
-        made = [source_archives.cifar10_python(rows, dump=dump) for dump in dumps]
-        whole = [{name.rpartition("/")[2]: data for name, data in one.items()} for one in made]
-        self.whole = whole[0]
-        return [bytes([k]) + one[name] for one in whole for k, name in enumerate(self.names)]
+        results = [source_archives.cifar10_python(rows, dump=dump) for dump in dumps]
+        variants = [{name.rpartition("/")[2]: data for name, data in job_result.items()} for job_result in results]
+        self.whole = variants[0]
+        return [bytes([k]) + item[name] for item in variants for k, name in enumerate(self.names)]
 
     def try_one(self, data):
-        given = {**self.whole, self.names[data[0]]: data[1:]}
-        for name, content in given.items():
+        options = {**self.whole, self.names[data[0]]: data[1:]}
+        for name, content in options.items():
             self.put(f"c/{name}", content)
         source = open_source(f"cifar10:{self.folder / 'c'}")
         assert {s.label for s in source.samples} <= {c.index for c in source.classes}
-        assert all(is_row(source.load(sample).image, given["test_batch"]) for sample in source.samples)
+        assert all(is_row(source.load(sample).image, options["test_batch"]) for sample in source.samples)
 
 
 class Icons(Target):
@@ -149,12 +149,12 @@ class Icons(Target):
         last = lists | {"image": np.ascontiguousarray(lists["image"].transpose(0, 2, 3, 1))}
         head = io.BytesIO()
         np.lib.format.write_array_header_1_0(head, {"descr": "|O", "fortran_order": False, "shape": ()})
-        made = []
+        results = []
         for value in (lists, arrays, objects, last):
-            whole = np.empty((), object)
-            whole[()] = value
-            made += [head.getvalue() + pickle.dumps(whole, protocol) for protocol in (2, 4, 5)]
-        return made
+            container = np.empty((), object)
+            container[()] = value
+            results += [head.getvalue() + pickle.dumps(container, protocol) for protocol in (2, 4, 5)]
+        return results
 
     def try_one(self, data):
         path = self.put("Icons-50.npy", data)
@@ -172,7 +172,7 @@ class Npy(Lettered):
     text_letters = b"IL"
 
     def make(self):
-        made = []
+        results = []
         for letter, values in (
             (b"I", RGB),
             (b"I", RGB[..., 0]),
@@ -182,25 +182,25 @@ class Npy(Lettered):
             for version in ((1, 0), (2, 0)):
                 out = io.BytesIO()
                 np.lib.format.write_array(out, np.ascontiguousarray(values), version=version)
-                made.append(letter + out.getvalue())
-        return made
+                results.append(letter + out.getvalue())
+        return results
 
     def try_one(self, data):
-        whole = {b"I": self.files[0][1:], b"L": self.files[4][1:], data[:1]: data[1:]}
-        images, labels = (self.put(f"{letter.decode()}.npy", content) for letter, content in whole.items())
+        fields = {b"I": self.files[0][1:], b"L": self.files[4][1:], data[:1]: data[1:]}
+        images, labels = (self.put(f"{letter.decode()}.npy", content) for letter, content in fields.items())
         source = open_source(f"npy:{images},{labels}")
-        stored = np.load(images, allow_pickle=False)
+        arrays = np.load(images, allow_pickle=False)
         assert [s.label for s in source.samples] == np.load(labels, allow_pickle=False).tolist()
         for sample in source.samples:
             image = source.load(sample).image
-            np.testing.assert_array_equal(image, stored[sample.index].reshape(image.shape))
+            np.testing.assert_array_equal(image, arrays[sample.index].reshape(image.shape))
 
 
 class Hdf5(Target):
     """The source ``hdf5:FILE`` with pixels, compressed pixels and encoded images."""
 
     def make(self):
-        made = []
+        results = []
         for options in ({}, {"compression": "gzip"}, {"fletcher32": True}, None):
             path = self.folder / "made.h5"
             with h5py.File(path, "w") as file:
@@ -211,8 +211,8 @@ class Hdf5(Target):
                 else:
                     file.create_dataset("images", data=RGB, chunks=(1, 32, 32, 3) if options else None, **options)
                 file["labels"] = np.array([1, 0])
-            made.append(path.read_bytes())
-        return made
+            results.append(path.read_bytes())
+        return results
 
     def try_one(self, data):
         source = open_source(f"hdf5:{self.put('x.h5', data)}")

@@ -95,18 +95,18 @@ def damage(way: str, root: Path, files: list[str], rng: random.Random) -> tuple[
 
 @pytest.mark.parametrize("count", [14, pytest.param(2000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", BUILDS)
-def test_each_flipped_byte_is_found_and_its_file_named(copy, name, count):
+def test_every_flipped_byte_is_found_with_its_file(copy, name, count):
     root, rng = copy(name), random.Random(f"{name} {count}")
-    good, tried = small_builds.read_files(root), Counter[str]()
-    kinds = sorted({kind_of(path) for path in good})
+    original, tried = small_builds.read_files(root), Counter[str]()
+    kinds = sorted({kind_of(path) for path in original})
     for number in range(count):
         kind = kinds[number % len(kinds)]
-        ((path,), _) = damage("flip", root, [path for path in good if kind_of(path) == kind], rng)
+        ((path,), _) = damage("flip", root, [path for path in original if kind_of(path) == kind], rng)
         problems = verify_directory(root).problems
-        named = {p.path.partition("#")[0] for p in problems}
-        named -= {"manifest.json"} if path == "SHA256SUMS" else set()  # one of the two was changed
-        assert named >= {path} if kind in ALONE_NOT else named == {path}, problems[:3]
-        (root / path).write_bytes(good[path])
+        fields = {p.path.partition("#")[0] for p in problems}
+        fields -= {"manifest.json"} if path == "SHA256SUMS" else set()  # one of the two was changed
+        assert fields >= {path} if kind in ALONE_NOT else fields == {path}, problems[:3]
+        (root / path).write_bytes(original[path])
         tried[kind] += 1
     print(f"{name}: {count} bytes flipped, none missed: {dict(tried)}")
     assert verify_directory(root).ok
@@ -121,18 +121,18 @@ def test_each_flipped_byte_is_found_and_its_file_named(copy, name, count):
         *(pytest.param(way, "jpeg", 12, marks=pytest.mark.long) for way in WAYS[1:]),
     ],
 )
-def test_damage_is_named_and_mended(copy, shared_data, way, name, times):
+def test_damage_is_named_and_repaired(copy, shared_data, way, name, times):
     root = copy(name)
-    good = small_builds.read_files(root)
+    original = small_builds.read_files(root)
     # without its manifest, a directory is an incomplete build, and nothing else in it is checked
-    files = sorted(good.keys() - {"manifest.json"})
+    files = sorted(original.keys() - {"manifest.json"})
     rng = random.Random(f"{way} {name} {times}")
     for _ in range(times):
         recorded, strange = damage(way, root, files, rng)
-        damaged = {p for p in recorded if not (root / p).exists() or (root / p).read_bytes() != good[p]}
+        damaged = {p for p in recorded if not (root / p).exists() or (root / p).read_bytes() != original[p]}
         assert damaged or strange
-        named = {p.path.partition("#")[0] for p in verify_directory(root).problems}
-        assert named >= damaged | strange
+        fields = {p.path.partition("#")[0] for p in verify_directory(root).problems}
+        assert fields >= damaged | strange
         report = corruptset.verify(root, repair=True, source=f"folder:{shared_data.crops(each=1)}", jobs=1)
         # if SHA256SUMS and manifest.json disagree, either may have been changed, and a repair changes neither
         unclear = {p.path for p in report.problems} & damaged & {"SHA256SUMS"}
@@ -141,19 +141,19 @@ def test_damage_is_named_and_mended(copy, shared_data, way, name, times):
         for path in strange:
             (root / path).unlink()
         for path in unclear:
-            (root / path).write_bytes(good[path])
-        assert small_builds.read_files(root) == good
+            (root / path).write_bytes(original[path])
+        assert small_builds.read_files(root) == original
 
 
-def test_a_manifest_cannot_be_mended_and_that_is_said(copy, shared_data):
+def test_damaged_manifest_is_reported_as_not_repairable(copy, shared_data):
     root = copy("jpeg")
     for seed in range(3):
-        good = (root / "manifest.json").read_bytes()
+        original = (root / "manifest.json").read_bytes()
         damage("flip", root, ["manifest.json"], random.Random(seed))
         report = corruptset.verify(root, repair=True, source=f"folder:{shared_data.crops(each=1)}", jobs=1)
         assert ("manifest.json", "unmended") in {(p.path, p.kind) for p in report.problems}
         assert report.mended == []
-        (root / "manifest.json").write_bytes(good)
+        (root / "manifest.json").write_bytes(original)
 
 
 def leaves(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -163,7 +163,7 @@ def leaves(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
     yield from inner or [above]
 
 
-def other(value: Any) -> Any:
+def different_value(value: Any) -> Any:
     """Return another value of the same type."""
     if isinstance(value, bool):
         return not value
@@ -175,19 +175,19 @@ def other(value: Any) -> Any:
     return "x" if value is None else ["x"] if value == [] else {"x": 1}
 
 
-@pytest.mark.parametrize("most", [25, pytest.param(10**6, marks=pytest.mark.long)])
+@pytest.mark.parametrize("max_fields", [25, pytest.param(10**6, marks=pytest.mark.long)])
 @pytest.mark.parametrize("sealed", [False, True])
-def test_every_edited_field_of_a_manifest_is_found(copy, sealed, most):
+def test_every_edited_manifest_field_is_found(copy, sealed, max_fields):
     """Edited values are found without an updated hash, and in most cases also with one."""
     root = copy("jpeg")
     text, sums = (root / "manifest.json").read_bytes(), (root / "SHA256SUMS").read_bytes()
-    every = list(leaves(json.loads(text)))
+    fields = list(leaves(json.loads(text)))
     missed = set()
-    for path in random.Random(1).sample(every, min(most, len(every))):
+    for path in random.Random(1).sample(fields, min(max_fields, len(fields))):
         manifest = inner = json.loads(text)
         for key in path[:-1]:
             inner = inner[key]
-        inner[path[-1]] = other(inner[path[-1]])
+        inner[path[-1]] = different_value(inner[path[-1]])
         data = json.dumps(manifest, ensure_ascii=False, indent=2).encode() + b"\n"
         (root / "manifest.json").write_bytes(data)
         if sealed:
@@ -197,5 +197,5 @@ def test_every_edited_field_of_a_manifest_is_found(copy, sealed, most):
         if sealed and not named:
             missed.add(".".join(str(key) for key in path if not isinstance(key, int)))
         assert sealed or "manifest.json" in named, path
-    print(f"{len(every)} fields, {sealed=}: not found {sorted(missed)}")
+    print(f"{len(fields)} fields, {sealed=}: not found {sorted(missed)}")
     assert {m for m in missed if not any(m == u or m.startswith(f"{u}.") for u in UNDERIVABLE)} == set()

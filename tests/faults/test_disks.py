@@ -38,7 +38,7 @@ def make(shared_data):
 
 
 @pytest.fixture
-def whole(shared_data):
+def expected_files(shared_data):
     """Return the files of an undisturbed build."""
     return lambda sink: read_files(shared_data.build(sets=SETS, **SINKS[sink]).parent)
 
@@ -69,47 +69,47 @@ def fill(disk: Path) -> None:
                 sum(file.write(bytes(block)) for _ in itertools.count())
 
 
-def after(parts: int, act: Callable[[], object]) -> Callable[[ProgressEvent], None]:
+def after_parts(parts: int, act: Callable[[], object]) -> Callable[[ProgressEvent], None]:
     """Return a progress callback that acts once, after a number of completed parts."""
-    done: list[int] = []
+    finished: list[int] = []
 
     def progress(event: ProgressEvent) -> None:
-        if event.phase == "building" and event.parts_done >= parts and not done:
-            done.append(1)
+        if event.phase == "building" and event.parts_done >= parts and not finished:
+            finished.append(1)
             act()
 
     return progress
 
 
 @pytest.mark.parametrize(("sink", "jobs"), [("folder", 1), pytest.param("hdf5", 2, marks=pytest.mark.ci)])
-def test_a_disk_that_becomes_full(make, whole, disk, sink, jobs):
+def test_build_reports_full_disk(make, expected_files, disk, sink, jobs):
     out = disk / "out"
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with pytest.raises(MachineError) as caught:
-        make(sink, out, jobs=jobs, progress=after(2, lambda: fill(disk)))
+    with pytest.raises(MachineError) as exc_info:
+        make(sink, out, jobs=jobs, progress=after_parts(2, lambda: fill(disk)))
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    said = str(caught.value)
-    assert caught.value.exit_code == 3
-    assert "No space left" in said or "too large" in said
-    assert all(part in said for part in ("Stopped: ", str(out), "free some space or correct the path", RESUME))
-    kept = {p.name: p.stat().st_mtime_ns for p in out.glob("*/.corruptset/parts/*.json")}
-    assert len(kept) >= 2
+    message = str(exc_info.value)
+    assert exc_info.value.exit_code == 3
+    assert "No space left" in message or "too large" in message
+    assert all(part in message for part in ("Stopped: ", str(out), "free some space or correct the path", RESUME))
+    part_times = {p.name: p.stat().st_mtime_ns for p in out.glob("*/.corruptset/parts/*.json")}
+    assert len(part_times) >= 2
     assert not list(out.rglob(".*.part"))
     (disk / "ballast").unlink(missing_ok=True)
 
     def look(event):
         if event.phase == "finishing":
             there = {p.name: p.stat().st_mtime_ns for p in out.glob("*/.corruptset/parts/*.json")}
-            assert there.items() >= kept.items()
+            assert there.items() >= part_times.items()
 
     make(sink, out, progress=look)
-    assert read_files(out) == whole(sink)
+    assert read_files(out) == expected_files(sink)
 
 
 @pytest.mark.parametrize(("sink", "call"), [("folder", 3), ("hdf5", 11)])
-def test_an_error_injected_where_files_are_written(
+def test_build_reports_injected_write_error(
     make,
-    whole,
+    expected_files,
     tmp_path,
     monkeypatch,
     sink,
@@ -141,51 +141,51 @@ def test_an_error_injected_where_files_are_written(
     assert len(calls) == call
     assert not list(tmp_path.rglob(".*.part"))
     make(sink, tmp_path / "out")
-    assert read_files(tmp_path / "out") == whole(sink)
+    assert read_files(tmp_path / "out") == expected_files(sink)
 
 
-def test_a_directory_that_must_not_be_written_to(make, tmp_path, monkeypatch):
+def test_build_reports_read_only_directory(make, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, how: Path(path) != tmp_path)  # permissions do not apply to root
-    with pytest.raises(BuildError, match=f"{tmp_path} cannot be written to") as caught:
+    with pytest.raises(BuildError, match=f"{tmp_path} cannot be written to") as exc_info:
         make("folder", tmp_path / "out")
-    assert caught.value.exit_code == 2
+    assert exc_info.value.exit_code == 2
     assert not list(tmp_path.iterdir())
 
 
-def test_a_directory_that_is_removed_under_a_build(make, whole, tmp_path):
+def test_build_reports_removed_directory(make, expected_files, tmp_path):
     out = tmp_path / "out"
-    with pytest.raises(MachineError, match=r"No such file or directory.*run the same command again") as caught:
-        make("folder", out, progress=after(2, lambda: shutil.rmtree(out)))
-    assert str(out) in str(caught.value)
+    with pytest.raises(MachineError, match=r"No such file or directory.*run the same command again") as exc_info:
+        make("folder", out, progress=after_parts(2, lambda: shutil.rmtree(out)))
+    assert str(out) in str(exc_info.value)
     make("folder", out)
-    assert read_files(out) == whole("folder")
+    assert read_files(out) == expected_files("folder")
 
 
 @pytest.mark.parametrize(
-    ("deed", "said"),
+    ("deed", "message"),
     [
         pytest.param("exhaust", "ran out of memory", marks=pytest.mark.ci),
         pytest.param("die", "killed 3 times while it worked on 0", marks=pytest.mark.ci),
     ],
 )
-def test_a_worker_without_memory(
+def test_build_reports_worker_without_memory(
     make,
     crops,
     recipe,
-    whole,
+    expected_files,
     tmp_path,
     deed,
-    said,
+    message,
 ):
     script = tmp_path / "script"
     script.write_text(f"{deed} 05_class/im.1")
     source = ScriptedSource(crops, script)
-    with pytest.raises(MachineError, match=said) as caught:
+    with pytest.raises(MachineError, match=message) as exc_info:
         build(recipe, source, tmp_path / "out", sets=SETS, jobs=2, metrics=0, storage="folder", page=False)
-    assert caught.value.exit_code == 3
-    assert "resume" in str(caught.value)
+    assert exc_info.value.exit_code == 3
+    assert "resume" in str(exc_info.value)
     if deed == "die":
-        assert "samples 10 to" in str(caught.value) or "contrast" in str(caught.value)
+        assert "samples 10 to" in str(exc_info.value) or "contrast" in str(exc_info.value)
         assert list((tmp_path / "out").glob("*/.corruptset/parts/*.json"))  # parts without that sample were finished
     make("folder", tmp_path / "out")
-    assert read_files(tmp_path / "out") == whole("folder")
+    assert read_files(tmp_path / "out") == expected_files("folder")

@@ -20,36 +20,36 @@ import targets
         *(pytest.param(target, 100, marks=pytest.mark.ci) for target in targets.TARGETS if target != "broken"),
     ],
 )
-def test_mutations(target, count):
+def test_mutated_files_cause_only_expected_errors(target, count):
     counts = fuzzing.run(target, count, seed=count)
     print(counts)
     assert counts.outcomes.total() == count
     # HDF5 loops forever on some damaged files (docs/reliability.md)
-    failed = [one for one in counts.failed if not (target == "hdf5" and one[1].startswith("hang"))]
-    assert not failed, f"{len(failed)} of {target}, the first: {failed[0]}"
+    failures = [item for item in counts.failed if not (target == "hdf5" and item[1].startswith("hang"))]
+    assert not failures, f"{len(failures)} of {target}, the first: {failures[0]}"
     # otherwise the mutations do not test the reader
     assert counts.outcomes["refused"]
     assert counts.outcomes["right"] or count < 100
     assert counts.memory < fuzzing.MEMORY
 
 
-def test_a_mutation_is_the_same_each_time_and_differs_from_what_it_was_made_of():
+def test_mutation_is_reproducible_and_differs_from_original():
     data = bytes(range(256)) * 4
-    made, again = (
+    result, repeated = (
         [mutating.mutate(data, random.Random(f"x/0/{i}"), others=[data[::-1]], text=True) for i in range(200)]
         for _ in range(2)
     )
-    assert made == again
-    assert data not in made
-    assert len(set(made)) > 190
+    assert result == repeated
+    assert data not in result
+    assert len(set(result)) > 190
 
 
 @pytest.mark.ci
-def test_the_harness_finds_exceptions_memory_crashes_and_hangs():
+def test_harness_detects_exceptions_memory_crashes_and_hangs():
     counts = fuzzing.run("broken", 5, hang=0.5)
-    said = dict(counts.failed)
+    notes = dict(counts.failed)
     assert counts.outcomes == {"right": 1, "failed": 4}
-    assert "IndexError" in said[1]
-    assert "MemoryError" in said[2]
-    assert "worker ended with -11" in said[3]
-    assert said[4].startswith("hang")
+    assert "IndexError" in notes[1]
+    assert "MemoryError" in notes[2]
+    assert "worker ended with -11" in notes[3]
+    assert notes[4].startswith("hang")

@@ -50,7 +50,7 @@ for path in sys.argv[1:]:
 """
 
 
-def test_a_picture_of_a_hundred_megapixels_is_listed_without_its_pixels_being_decoded(tmp_path):
+def test_image_of_a_hundred_megapixels_is_listed_without_decoding(tmp_path):
     for kind, options in (("PNG", {"optimize": True}), ("TIFF", {"compression": "group4"})):
         Image.new("1", (SIDE, SIDE)).save(tmp_path / kind, kind, **options)
         assert (tmp_path / kind).stat().st_size < 200_000
@@ -62,7 +62,7 @@ def test_a_picture_of_a_hundred_megapixels_is_listed_without_its_pixels_being_de
         assert int(line.split()[0]) < 20_000  # KiB
 
 
-def test_a_gzipped_file_that_expands_a_thousandfold(tmp_path, monkeypatch):
+def test_gzip_file_with_thousandfold_expansion_is_handled(tmp_path, monkeypatch):
     """The limit is lowered in this test, because expanding eight gigabytes takes half a minute."""
     monkeypatch.setattr(tar_archives, "MAX_EXPANDED_BYTES", 8 << 20)
     head = struct.pack(">IIII", 0x803, 1 << 20, 28, 28)
@@ -80,13 +80,13 @@ def test_a_gzipped_file_that_expands_a_thousandfold(tmp_path, monkeypatch):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000  # KiB
 
 
-def test_names_in_a_tar(tmp_path):
+def test_unsafe_names_in_tar_are_handled(tmp_path):
     out = io.BytesIO()
     Image.fromarray(source_archives.random_crops(1)[0][0]).save(out, "PNG")
     path, data = tmp_path / "x.tar", out.getvalue()
     inner = source_archives.write_tar(tmp_path / "inner.tar", {"c/1.png": data}).read_bytes()
     (tmp_path / "inner.tar").unlink()
-    for names, kept, said in (
+    for names, accepted, message in (
         (["a/" * 600 + "1.png"], [], "longer than"),
         (["a/" * 60 + "1.png"], ["a/" * 60 + "1"], ""),
         (["/" + "x" * 4095], [], "leads out of the archive"),
@@ -108,10 +108,10 @@ def test_names_in_a_tar(tmp_path):
                 archive.addfile(member, io.BytesIO(content))
         source = open_source(f"folder:{path}")
         ids = [s.id for s in source.samples]
-        assert {"c/good", *kept} <= set(ids)
+        assert {"c/good", *accepted} <= set(ids)
         assert "c/1" not in ids
         notes = " ".join(f"{name}: {reason}" for name, reason in source.notes)
-        assert re.search(said, notes), notes
+        assert re.search(message, notes), notes
         assert not any(ord(c) < 32 for c in notes + "".join(ids))
         assert all(".." not in i.split("/") and not i.startswith("/") for i in ids)
         assert len(check(source, source.samples).good) == len(ids)
@@ -122,10 +122,10 @@ def test_names_in_a_tar(tmp_path):
 
 
 @pytest.fixture
-def stranger(shared_data, tmp_path):
+def foreign_dataset(shared_data, tmp_path):
     """Return a copy of a dataset in a new folder."""
-    built = shared_data.build(crops={"classes": 2, "each": 1}, sets=["contrast/*", "clean"], storage="both")
-    return lambda name: Path(shutil.copytree(built, tmp_path / name / "home" / "set"))
+    directory = shared_data.build(crops={"classes": 2, "each": 1}, sets=["contrast/*", "clean"], storage="both")
+    return lambda name: Path(shutil.copytree(directory, tmp_path / name / "home" / "set"))
 
 
 UP = "../../../../evil"
@@ -142,8 +142,8 @@ EDITS: dict[str, Callable[[dict[str, Any]], None]] = {
 
 
 @pytest.mark.parametrize("edit", [*EDITS, "id", "path"])
-def test_records_of_a_stranger_write_nothing_outside(stranger, tmp_path, edit):
-    root = stranger("x")
+def test_hostile_records_write_nothing_outside(foreign_dataset, tmp_path, edit):
+    root = foreign_dataset("x")
     if edit in EDITS:
         edit_manifest(root, EDITS[edit], reseal=True)
     else:
@@ -154,28 +154,28 @@ def test_records_of_a_stranger_write_nothing_outside(stranger, tmp_path, edit):
             small_builds.export(layout, root, root.parent / layout, sets=["contrast/*"])
         except CorruptsetError:
             pass
-    made = {p.relative_to(root.parent).parts[0] for p in tmp_path.rglob("*") if p.is_file()}
-    assert made <= {"set", "imagenet-c", "webdataset"}
+    result = {p.relative_to(root.parent).parts[0] for p in tmp_path.rglob("*") if p.is_file()}
+    assert result <= {"set", "imagenet-c", "webdataset"}
     for tar in root.parent.glob("webdataset/**/*.tar"):
         with tarfile.open(tar) as archive:
             assert all(not n.startswith("/") and ".." not in n.split("/") for n in archive.getnames())
     assert not Path("/tmp/evil").exists()
 
 
-def test_links_that_lead_out_are_not_followed(stranger, monkeypatch):
-    opened = []
-    real = builtins.open
+def test_links_out_of_folder_are_not_followed(foreign_dataset, monkeypatch):
+    opened_files = []
+    original = builtins.open
 
     def watched(file, *arguments, **options):
-        opened.append(os.path.realpath(file) if isinstance(file, (str, os.PathLike)) else "")
-        return real(file, *arguments, **options)
+        opened_files.append(os.path.realpath(file) if isinstance(file, (str, os.PathLike)) else "")
+        return original(file, *arguments, **options)
 
     for name in ("samples.jsonl", "images", "images/contrast/1/*/*.png", "hdf5/contrast/1-*.h5"):
-        root = stranger(name.replace("/", " "))
+        root = foreign_dataset(name.replace("/", " "))
         path, elsewhere = next(root.glob(name)), root.parent / "elsewhere"
         path.rename(elsewhere)
         path.symlink_to(elsewhere)
-        opened.clear()
+        opened_files.clear()
         with monkeypatch.context() as patch:
             patch.setattr(builtins, "open", watched)
             patch.setattr(io, "open", watched)
@@ -187,12 +187,12 @@ def test_links_that_lead_out_are_not_followed(stranger, monkeypatch):
                     small_builds.export("imagenet-c", root, root.parent / "export", sets=["contrast/*"])
                 assert not (root.parent / "export").exists()
             assert not verify_directory(root).ok
-        assert not any(o.startswith(str(elsewhere)) for o in opened)
+        assert not any(o.startswith(str(elsewhere)) for o in opened_files)
 
 
-def test_a_link_that_stays_inside_is_followed_by_open(stranger):
+def test_link_within_folder_is_followed_by_open(foreign_dataset):
     """The owner of a dataset may use links to other disks, which `verify` reports nevertheless."""
-    root = stranger("x")
+    root = foreign_dataset("x")
     expected = corruptset.open(root, prefer="folder")["contrast/1"].array()
     (root / "images/contrast").rename(root / "images/kept")
     (root / "images/contrast").symlink_to("kept")

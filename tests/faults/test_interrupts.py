@@ -30,11 +30,11 @@ def digest(tmp_path_factory):
     return corruptset.build("cifar10-c", "sample", tmp_path_factory.mktemp("whole"), jobs=1, **options).digest
 
 
-def resumed(out):
+def resume_build(out):
     """Run the build to its end, and return the digest of the dataset."""
-    done = subprocess.run([COMMAND, *BUILD.split(), str(out)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)["digest"]
+    result = subprocess.run([COMMAND, *BUILD.split(), str(out)], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)["digest"]
 
 
 @pytest.mark.parametrize(
@@ -46,56 +46,56 @@ def resumed(out):
         pytest.param(signal.SIGHUP, 6, True, marks=pytest.mark.long),
     ],
 )
-def test_a_build_that_is_interrupted_while_workers_start_resumes(tmp_path, digest, number, times, group):
+def test_build_interrupted_during_worker_start_resumes(tmp_path, digest, number, times, group):
     running = interrupting.Running([*BUILD.split(), str(tmp_path / "out")], tmp_path)
     running.wait_until(lambda: bool(workers_of(running.process.pid)))
     time.sleep(0.2)
-    done = running.press(number, times, group=group)
-    assert done.code == 130
-    assert interrupting.problem("build-2", done, tmp_path / "out") is None
-    assert json.loads(done.out)["exit_code"] == 130
-    assert resumed(tmp_path / "out") == digest
+    result = running.press(number, times, group=group)
+    assert result.code == 130
+    assert interrupting.problem("build-2", result, tmp_path / "out") is None
+    assert json.loads(result.out)["exit_code"] == 130
+    assert resume_build(tmp_path / "out") == digest
 
 
 @pytest.mark.ci
-def test_a_build_whose_worker_is_killed_finishes(tmp_path, digest):
+def test_build_with_killed_worker_finishes(tmp_path, digest):
     running = interrupting.Running([*BUILD.split(), str(tmp_path / "out")], tmp_path)
     running.wait_until(lambda: bool(workers_of(running.process.pid)))
     time.sleep(0.5)
     os.kill(workers_of(running.process.pid)[0], signal.SIGKILL)
     assert running.process.wait(interrupting.LIMIT_S) == 0, running.err()
     assert "Traceback" not in running.err()
-    assert resumed(tmp_path / "out") == digest
+    assert resume_build(tmp_path / "out") == digest
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_while_a_command_imports_interrupts_it(tmp_path, number):
+def test_signal_during_import_interrupts_command(tmp_path, number):
     image = next(small_builds.write_crops(tmp_path / "source", classes=1, each=1).rglob("*.png"))
     running = interrupting.Running(["corrupt", str(image), "fog", "--out", str(tmp_path / "fog.png")], tmp_path)
     running.wait_until(running.listens)
-    done = running.press(number, times=1)
-    assert (done.code, done.err) == (130, "Interrupted.\n")
+    result = running.press(number, times=1)
+    assert (result.code, result.err) == (130, "Interrupted.\n")
 
 
-def test_a_signal_while_options_are_read_interrupts_the_command(monkeypatch, capsys):
+def test_signal_during_option_parsing_interrupts_command(monkeypatch, capsys):
     monkeypatch.setattr(TyperGroup, "make_context", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
     assert (exit_code("verify", "x"), capsys.readouterr().err) == (130, "Interrupted.\n")
 
 
-def test_the_harness_notices_more_than_a_sentence_and_other_codes(tmp_path):
-    good = "build: checking\nInterrupted. Run the same command again to resume:\n  corruptset build x\n"
-    for code, err, alone, right in (
-        (130, good, True, True),
+def test_harness_detects_long_messages_and_wrong_exit_codes(tmp_path):
+    valid = "build: checking\nInterrupted. Run the same command again to resume:\n  corruptset build x\n"
+    for code, err, alone, expected in (
+        (130, valid, True, True),
         (-2, "", True, False),
         (130, "", True, False),
-        (130, good * 2, True, False),
-        (130, good + "KeyError: 3\n", True, False),
-        (130, good, False, False),
+        (130, valid * 2, True, False),
+        (130, valid + "KeyError: 3\n", True, False),
+        (130, valid, False, False),
     ):
-        done = interrupting.Done(code, "", err, alone=alone)
-        assert (interrupting.problem("build", done, tmp_path) is None) == right
+        result = interrupting.Done(code, "", err, alone=alone)
+        assert (interrupting.problem("build", result, tmp_path) is None) == expected
     (tmp_path / ".x.part").touch()
-    assert "left behind" in (interrupting.problem("corrupt", interrupting.Done(130, "", good), tmp_path) or "")
+    assert "left behind" in (interrupting.problem("corrupt", interrupting.Done(130, "", valid), tmp_path) or "")
 
 
 @pytest.mark.parametrize(
@@ -105,6 +105,6 @@ def test_the_harness_notices_more_than_a_sentence_and_other_codes(tmp_path):
         pytest.param(8, "", marks=pytest.mark.long),
     ],
 )
-def test_moments_of_commands(moments, names):
-    said = run_script(interrupting, "--moments", str(moments), "--commands", names)
-    assert said.endswith(f"\n{moments * (names.count(',') + 1 if names else 11)} moments, 0 wrong\n")
+def test_commands_can_be_interrupted_at_any_moment(moments, names):
+    message = run_script(interrupting, "--moments", str(moments), "--commands", names)
+    assert message.endswith(f"\n{moments * (names.count(',') + 1 if names else 11)} moments, 0 wrong\n")

@@ -20,7 +20,7 @@ CI, LONG = pytest.mark.ci, pytest.mark.long
 
 
 @pytest.mark.parametrize(
-    ("script", "options", "said"),
+    ("script", "options", "message"),
     [
         (killing, "--moments 2 --seed 1 --sinks hdf5", "\n2 moments, 0 wrong"),
         pytest.param(killing, "--moments 4 --seed 4 --sinks hdf5", "\n4 moments, 0 wrong", marks=CI),
@@ -39,13 +39,13 @@ CI, LONG = pytest.mark.ci, pytest.mark.long
         pytest.param(killing_commands, "--moments 12 --seed 1", "\n48 moments, 0 wrong", marks=LONG),
     ],
 )
-def test_moments(script, options, said):
-    assert said in run_script(script, *options.split())
+def test_builds_can_be_killed_at_any_moment(script, options, message):
+    assert message in run_script(script, *options.split())
 
 
-def test_moments_are_spread_over_the_build_and_over_everything():
-    stops = killing.planned(270, 0)
-    assert killing.planned(270, 0) == stops
+def test_moments_are_spread_over_build_and_all_events():
+    stops = killing.plan_stops(270, 0)
+    assert killing.plan_stops(270, 0) == stops
     assert {(s.sink, s.way) for s in stops} == {(sink, way) for sink in killing.SINKS for way in killing.WAYS}
     assert {(s.way == "worker", s.jobs) for s in stops} == {(True, 2), (False, 1), (False, 2)}
     for way in ("main", "all", "term", "int"):
@@ -54,11 +54,11 @@ def test_moments_are_spread_over_the_build_and_over_everything():
 
 
 @CI
-def test_the_harness_notices_other_bytes(tmp_path):
+def test_harness_detects_changed_bytes(tmp_path):
     harness = killing.Harness(tmp_path, each=1)
     harness.prepare("folder", [1])
-    some = next(iter(harness.whole["folder"]))
-    harness.whole["folder"] = {**harness.whole["folder"], some: b"other"}
+    subset = next(iter(harness.whole["folder"]))
+    harness.whole["folder"] = {**harness.whole["folder"], subset: b"other"}
     harness.stop(killing.Stop("folder", "all", 1, 0.5, by_time=False, later=0.0))
     assert len(harness.wrong) == 1
-    assert some in harness.wrong[0]
+    assert subset in harness.wrong[0]

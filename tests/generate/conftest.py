@@ -77,13 +77,13 @@ def small_sets():
 
 
 @pytest.fixture(scope="session")
-def whole(small_recipe, tmp_path_factory):
+def whole_build(small_recipe, tmp_path_factory):
     """Build all sets of the small recipe in this process."""
     return build(small_recipe, "sample", tmp_path_factory.mktemp("whole"), jobs=1)
 
 
 @pytest.fixture(scope="session")
-def lossless(lossless_recipe, tmp_path_factory):
+def lossless_build(lossless_recipe, tmp_path_factory):
     """Build all sets of the small recipe and clean, as PNG files and shards of raw pixels."""
     out = tmp_path_factory.mktemp("whole")
     return build(lossless_recipe, "sample", out, jobs=1, sets=["*", "clean"], storage="both")
@@ -105,25 +105,25 @@ def photos(tmp_path_factory):
     root = tmp_path_factory.mktemp("photos")
     for name, (width, height) in SIZES.items():
         (root / name).parent.mkdir(exist_ok=True)
-        picture = Image.fromarray(photograph(width, height))
-        picture.convert("L").save(root / f"{name}.jpg") if name == "b/x" else picture.save(root / f"{name}.png")
+        image = Image.fromarray(photograph(width, height))
+        image.convert("L").save(root / f"{name}.jpg") if name == "b/x" else image.save(root / f"{name}.png")
     return root
 
 
 @pytest.fixture(scope="session")
 def recipes(tmp_path_factory):
     root = tmp_path_factory.mktemp("recipes")
-    plain = {name: write_region_recipe(root / name, regions) for name, regions in REGIONS.items()}
-    return plain | {"photos": write_region_recipe(root / "photos", PHOTOS, FOGGED)}
+    recipe_files = {name: write_region_recipe(root / name, regions) for name, regions in REGIONS.items()}
+    return recipe_files | {"photos": write_region_recipe(root / "photos", PHOTOS, FOGGED)}
 
 
 @pytest.fixture(scope="session")
-def made(photos, recipes, tmp_path_factory):
+def region_build(photos, recipes, tmp_path_factory):
     """Build regions of photographs, clean and in two chains, in folders and shards."""
     return build(recipes["photos"], f"folder:{photos}", tmp_path_factory.mktemp("made"), jobs=1, storage="both")
 
 
 @pytest.fixture(scope="session")
-def table(photos, recipes, tmp_path_factory):
+def table_build(photos, recipes, tmp_path_factory):
     """Build whole photographs with a table of the same regions."""
     return build(recipes["plain"], f"folder:{photos}", tmp_path_factory.mktemp("table"), jobs=1, store="table")

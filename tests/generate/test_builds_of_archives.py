@@ -30,21 +30,21 @@ def forms_of_imagenet(root):
     ("forms", "recipe", "options"),
     [(forms_of_cifar10, "cifar10-c", {"split": "train", "per_class": 1}), (forms_of_imagenet, "imagenet-c", {})],
 )
-def test_one_digest_whatever_the_form(tmp_path, forms, recipe, options):
-    made, sources = [], forms(tmp_path)
+def test_digest_is_same_for_every_archive_format(tmp_path, forms, recipe, options):
+    result, sources = [], forms(tmp_path)
     options |= {"sets": ["clean", "contrast/3"], "metrics": 0, "jobs": 1, "page": False}
     for i, source in enumerate(sources):
-        built = build(recipe, source, tmp_path / f"out{i}", **options)
-        report = verify(built.directory, rederive=3, source=sources[-1 - i], jobs=1)
+        build_result = build(recipe, source, tmp_path / f"out{i}", **options)
+        report = verify(build_result.directory, rederive=3, source=sources[-1 - i], jobs=1)
         assert report.ok, report.problems
-        made.append(built.manifest)
+        result.append(build_result.manifest)
     # nothing but the samples' paths, and so the hash of samples.jsonl, tells the forms apart
-    plain = [m.model_copy(update={"files": [f.path for f in m.files]}) for m in made]
-    assert all(m == plain[0] for m in plain)
-    assert made[0].source.name == sources[0].partition(":")[0]
-    assert plan(recipe, sources[0], **options).samples == made[0].sets[0].count
+    manifests = [m.model_copy(update={"files": [f.path for f in m.files]}) for m in result]
+    assert all(m == manifests[0] for m in manifests)
+    assert result[0].source.name == sources[0].partition(":")[0]
+    assert plan(recipe, sources[0], **options).samples == result[0].sets[0].count
     if forms is forms_of_cifar10:  # the manifest says what was chosen, and all classes
-        labels, data = TRAIN[0][1], corruptset.open(built.directory)
+        labels, data = TRAIN[0][1], corruptset.open(build_result.directory)
         firsts = sorted({int(np.flatnonzero(labels == v)[0]) for v in set(labels.tolist())})
         expected = [(f"train/{i:05d}", int(labels[i]), "train") for i in firsts]
         assert [(s.id, s.label, s.split) for s in data.samples] == expected

@@ -51,8 +51,10 @@ SHIFTED = (
     "@corruption(revision=1, reference='x', parameters=(Parameter('by', int, {}),), deterministic=True, tables='.')\n"
     "def {}(images, keys, *, by):\n    {}\n"
 )
-WRONG = {name: (before + function_source(name, body), said) for name, (before, body, said) in DRAWN.items()}
-WRONG |= {name: (function_source(name, body, ", deterministic=True"), [said]) for name, (body, said) in FIXED.items()}
+WRONG = {name: (before + function_source(name, body), message) for name, (before, body, message) in DRAWN.items()}
+WRONG |= {
+    name: (function_source(name, body, ", deterministic=True"), [message]) for name, (body, message) in FIXED.items()
+}
 WRONG["alike"] = (
     SHIFTED.format("0, 9", "alike", "return 255 - images"),
     ["gives the same output at alike-1 and at alike-2"],
@@ -60,7 +62,7 @@ WRONG["alike"] = (
 
 
 @pytest.fixture(autouse=True)
-def forgotten():
+def plugin_cleanup():
     with without_plugins():
         yield
 
@@ -68,36 +70,39 @@ def forgotten():
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.ci] if name == "processes" else []) for name in WRONG]
 )
-def test_what_is_wrong_is_said_once(name, tmp_path):
+def test_contract_violations_are_reported_once(name, tmp_path):
     source, expected = WRONG[name]
     (tmp_path / "trying.py").write_text(HEAD + source)
     rows = [f'[[alike]]\nseverity = {s}\nby = {s}\nsource = "own"\n' for s in (1, 2)]
     (tmp_path / "cifar.toml").write_text(TABLE + "".join(rows))
-    checked = corruptset.check_corruption(name, plugins=[tmp_path / "trying.py"], large=False)
-    assert not checked.ok
-    for failure, part in zip(checked.failures, expected, strict=True):
+    report = corruptset.check_corruption(name, plugins=[tmp_path / "trying.py"], large=False)
+    assert not report.ok
+    for failure, part in zip(report.failures, expected, strict=True):
         assert part in failure
         assert (failure.split()[0], failure[-1]) == (name, ".")
 
 
-def test_the_documented_one_keeps_it(tmp_path):
+def test_documented_corruption_keeps_contract(tmp_path):
     np.random.seed(3)  # noqa: NPY002
     random.seed(3)
     before = np.random.get_state()[1].tolist(), random.getstate()  # noqa: NPY002
-    checked = corruptset.check_corruption("blinds", plugins=[write_blinds(tmp_path)], large=False)
-    assert (checked.failures, checked.ok, checked.plugin, len(checked.checks)) == ((), True, "mine", 6)
-    assert 0 < checked.seconds < 5
+    report = corruptset.check_corruption("blinds", plugins=[write_blinds(tmp_path)], large=False)
+    assert (report.failures, report.ok, report.plugin, len(report.checks)) == ((), True, "mine", 6)
+    assert "severities differ from each other and from the clean image" in report.checks
+    assert 0 < report.seconds < 5
     assert (np.random.get_state()[1].tolist(), random.getstate()) == before  # noqa: NPY002
 
 
 @pytest.mark.ci
-def test_parameters_are_in_the_middle_unless_they_are_given_and_a_large_image_is_tried_last(tmp_path):
+def test_parameters_are_mid_range_by_default_and_large_image_is_tried_last(tmp_path):
     body = "assert by == 5, by\n    return images ^ np.uint8(by)"
     for name, bounds in (("middle", "1, 9"), ("open", "1")):
         (tmp_path / f"{name}.py").write_text(HEAD + SHIFTED.format(bounds, "shifted", body).replace(", tables='.'", ""))
-    assert corruptset.check_corruption("shifted", plugins=[tmp_path / "middle.py"], large=False).ok
-    wrong = corruptset.check_corruption("shifted", parameters={"by": 4}, large=False)
-    assert "AssertionError: 4" in wrong.failures[0]
+    report = corruptset.check_corruption("shifted", plugins=[tmp_path / "middle.py"], large=False)
+    assert report.ok
+    assert "the output with by = 5 differs from the clean image; no severities were compared" in report.checks
+    invalid = corruptset.check_corruption("shifted", parameters={"by": 4}, large=False)
+    assert "AssertionError: 4" in invalid.failures[0]
     with (
         without_plugins(),
         pytest.raises(ParameterError, match=r"its parameter 'by' has no bounds\. Pass a value with --param by=VALUE"),
@@ -111,11 +116,11 @@ def test_parameters_are_in_the_middle_unless_they_are_given_and_a_large_image_is
 
 @pytest.mark.ci
 @pytest.mark.parametrize("name", ["pgd", "gaussian_noise"])
-def test_some_of_ours_keep_it(name):
+def test_some_shipped_corruptions_keep_contract(name):
     assert corruptset.check_corruption(name, large=False).failures == ()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", corruption_names())
-def test_all_of_ours_keep_it(name):
+def test_all_shipped_corruptions_keep_contract(name):
     assert corruptset.check_corruption(name, large=False).failures == ()

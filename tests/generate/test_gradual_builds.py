@@ -26,36 +26,36 @@ def ladders(tmp_path_factory):
     return build("image-degrade-30", "sample", out, sets=sets, metrics=1, **OPTIONS)
 
 
-def test_the_recipes_hold_every_gradual_operator_at_thirty_levels_and_clean():
-    declared = map(get_corruption, corruption_names())
-    gradual = [c.name for c in declared if c.gradual is not None and not c.needs_model]
-    every = sorted(["clean", *(f"{o}/{level:02d}" for o in gradual for level in range(1, 31))])
+def test_recipes_contain_all_gradual_operators_at_thirty_levels_and_clean():
+    corruption = map(get_corruption, corruption_names())
+    gradual = [c.name for c in corruption if c.gradual is not None and not c.needs_model]
+    all_names = sorted(["clean", *(f"{o}/{level:02d}" for o in gradual for level in range(1, 31))])
     for suffix, ladder in (("", "evaluated"), ("-299", "evaluated"), ("-text", "text")):
         recipe = load_recipe(f"image-degrade-30{suffix}")
         assert recipe.table().ladder == ladder
         ids = [s.id for s in recipe.resolve().sets]
-        assert (ids[0], sorted(ids)) == ("clean", every)
+        assert (ids[0], sorted(ids)) == ("clean", all_names)
 
 
-def test_a_ladder_is_planned_as_one_pass(crops):
+def test_parameter_set_is_planned_as_single_pass(crops):
     sets = ["black_lines/*", "posterize/*"]
-    planned = plan("image-degrade-30", f"folder:{crops}", first=1, jobs=1, sets=sets, any_shape=True)
-    assert (planned.images, planned.stages_applied) == (2 * 30, 2 * 30)
-    assert planned.stages_naive == sum(range(1, 31)) + 30
+    build_plan = plan("image-degrade-30", f"folder:{crops}", first=1, jobs=1, sets=sets, any_shape=True)
+    assert (build_plan.images, build_plan.stages_applied) == (2 * 30, 2 * 30)
+    assert build_plan.stages_naive == sum(range(1, 31)) + 30
 
 
-def test_a_level_alone_is_the_level_of_the_thirty(ladders, tmp_path):
+def test_single_level_equals_same_level_of_thirty(ladders, tmp_path):
     sets = [f"{operator}/17" for operator in OPERATORS]
     alone = build("image-degrade-30", "sample", tmp_path, sets=sets, metrics=0, **OPTIONS)
-    known = {s.id: s.pixel_digest for s in ladders.manifest.sets}
-    assert {one.id: one.pixel_digest for one in alone.manifest.sets}.items() <= known.items()
+    digests = {s.id: s.pixel_digest for s in ladders.manifest.sets}
+    assert {spec.id: spec.pixel_digest for spec in alone.manifest.sets}.items() <= digests.items()
     data = corruptset.open(ladders.directory)
     for operator in OPERATORS:
-        again = corruptset.corrupt(data["clean"].image(1), operator, level=17, key=data.samples[1].id)
-        assert np.array_equal(again, data[f"{operator}/17"].image(1)), operator
+        result = corruptset.corrupt(data["clean"].image(1), operator, level=17, key=data.samples[1].id)
+        assert np.array_equal(result, data[f"{operator}/17"].image(1)), operator
 
 
-def test_the_fraction_changed_at_each_level_is_in_the_manifest(ladders):
+def test_manifest_contains_changed_fraction_of_each_level(ladders):
     changed = {s.id: s.metrics.changed for s in ladders.manifest.sets}
     assert changed["clean"] == 0
     for operator in ("black_lines", "pixel_swap"):
@@ -65,6 +65,6 @@ def test_the_fraction_changed_at_each_level_is_in_the_manifest(ladders):
     assert (stage.level, stage.severity) == (7, None)
 
 
-def test_it_verifies_and_is_made_again(ladders):
+def test_gradual_build_is_verified_and_rederived(ladders):
     report = verify(ladders.directory, rederive=1, jobs=1)
     assert (report.problems, report.checked["rederived"]) == ([], 1)

@@ -17,7 +17,7 @@ PAPER = {"black_lines": {6: 6.4, 10: 10.6}, "random_boxes": {2: 3.4, 5: 8.5}, "a
 
 
 @pytest.mark.ci
-def test_the_photographs_change_as_much_as_the_papers(tmp_path):
+def test_photographs_change_as_much_as_paper_images(tmp_path):
     tables = {name: change_table(name) for name in PAPER}
     for name, levels in PAPER.items():
         table = tables[name]
@@ -26,20 +26,20 @@ def test_the_photographs_change_as_much_as_the_papers(tmp_path):
         assert all(a.changed < b.changed for a, b in pairwise(table)), name
     # they are those of a build: what a manifest says of the eight photographs
     options = {"sets": ["black_lines/06", "random_boxes/30"], "storage": "hdf5", "page": False, "jobs": 1}
-    for one in build("image-degrade-30", "sample", tmp_path, **options).manifest.sets:
-        table, level = tables[one.stages[0].corruption], one.stages[0].level
-        assert table[level].changed == pytest.approx(100 * one.metrics.changed, abs=0.0051)
+    for spec in build("image-degrade-30", "sample", tmp_path, **options).manifest.sets:
+        table, level = tables[spec.stages[0].corruption], spec.stages[0].level
+        assert table[level].changed == pytest.approx(100 * spec.metrics.changed, abs=0.0051)
 
 
 @pytest.mark.parametrize("name", ["local_blur", "posterize", pytest.param("jpeg", marks=pytest.mark.ci)])
-def test_a_table_is_what_corrupt_makes(name, monkeypatch):
+def test_table_matches_output_of_corrupt(name, monkeypatch):
     keys, images = (some[:1] for some in level_effects._photographs())
     monkeypatch.setattr(level_effects, "_photographs", lambda: (keys, images))
     table = change_table(name)
     assert [row.level for row in table] == list(range(31))
     for row in (table[0], table[1], table[7], table[30]):
-        made = images if not row.level else corruptset.corrupt(images, name, level=row.level, key=keys)
-        assert row.changed == pytest.approx(100 * (images != made).any(axis=3).mean())
-        assert row.mean == pytest.approx(made.mean())
-        assert row.colours == len(np.unique(made.reshape(-1, 3), axis=0))
+        result = images if not row.level else corruptset.corrupt(images, name, level=row.level, key=keys)
+        assert row.changed == pytest.approx(100 * (images != result).any(axis=3).mean())
+        assert row.mean == pytest.approx(result.mean())
+        assert row.colours == len(np.unique(result.reshape(-1, 3), axis=0))
     assert (table[0].changed, table[0].change, len({row.change for row in table})) == (0, "unchanged", 31)

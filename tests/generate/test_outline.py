@@ -7,13 +7,13 @@ from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.recipe_files import recipe_names
 
 
-def test_it_is_said_of_every_shipped_recipe_what_it_is_made_from_and_how_large_it_is():
-    found = {name: outline(load_recipe(name)) for name in recipe_names()}
-    for one in found.values():
-        assert one.source
+def test_outline_describes_source_and_size_of_every_shipped_recipe():
+    recipe = {name: outline(load_recipe(name)) for name in recipe_names()}
+    for item in recipe.values():
+        assert item.source
         # the size of a model is not known before the model is
-        assert (one.size is None) == (one.bytes_per_sample is None)
-        assert (one.images is None) == (one.samples is None) == (one.bytes is None)
+        assert (item.size is None) == (item.bytes_per_sample is None)
+        assert (item.images is None) == (item.samples is None) == (item.bytes is None)
     # raw shards are as long as their pixels: 960,000 images of 32x32, grey ones of 28x28
-    assert found["cifar10-c"].bytes == 960_000 * 32 * 32 * 3
-    assert found["mnist-c"].bytes == 16 * 10_000 * 28 * 28
+    assert recipe["cifar10-c"].bytes == 960_000 * 32 * 32 * 3
+    assert recipe["mnist-c"].bytes == 16 * 10_000 * 28 * 28

@@ -46,8 +46,8 @@ def model():
 
 def write_digits(folder, count):
     """Write the first `count` digits that the model was not trained on into class folders, and return the source."""
-    known = surrogates.digits_model()
-    for number, (image, label) in enumerate(zip(known.images[:count], known.labels[:count], strict=True)):
+    digits = surrogates.digits_model()
+    for number, (image, label) in enumerate(zip(digits.images[:count], digits.labels[:count], strict=True)):
         (folder / str(label)).mkdir(parents=True, exist_ok=True)
         (folder / str(label) / f"{number:04d}.png").write_bytes(encode_image(image[:, :, 0]))
     return f"folder:{folder}"
@@ -64,7 +64,7 @@ def chains(model, source, tmp_path_factory):
     return corruptset.build(parse_recipe(CHAINS, "The recipe"), source, out, surrogate=model, **OPTIONS)
 
 
-def test_accuracy_falls_with_every_severity_and_what_is_stored_comes_out_again(chains, model, source, tmp_path):
+def test_accuracy_falls_with_severity_and_stored_images_are_reproducible(chains, model, source, tmp_path):
     data = corruptset.open(chains.directory)
     clean, labels = data["clean"].array().astype(np.int16), data["clean"].labels
     corruptset.predict(data.path, model, tmp_path)
@@ -79,13 +79,13 @@ def test_accuracy_falls_with_every_severity_and_what_is_stored_comes_out_again(c
     verified = corruptset.verify(data.path, rederive=5, source=source, surrogate=model, jobs=1)
     assert verified.ok, verified.problems
     followers = ["contrast-3+pgd-4", "pgd-4+jpeg_compression-3", *(f"pgd/{s}" for s in range(1, 6))]
-    said = {f"{s}: 0 of {5 * 64} values differ (0.00%), by at most 0" for s in followers}
-    assert (set(verified.notes), len(verified.notes)) == (said, len(followers))
+    expected = {f"{s}: 0 of {5 * 64} values differ (0.00%), by at most 0" for s in followers}
+    assert (set(verified.notes), len(verified.notes)) == (expected, len(followers))
     assert data.manifest.surrogates == [corruptset.load_surrogate(model).record()]
     assert [s.id for s in data.manifest.sets if not s.reproducible] == followers
 
 
-def test_chains_start_from_what_came_before(chains, model):
+def test_chains_start_from_previous_stage(chains, model):
     """pgd after contrast stays within eps of the image with reduced contrast, and JPEG compresses attacked images."""
     data = corruptset.open(chains.directory)
     low = data["contrast/3"].array().astype(np.int16)
@@ -93,31 +93,31 @@ def test_chains_start_from_what_came_before(chains, model):
     sample, clean = data.samples[3], data["clean"].image(3)
     attacked = corruptset.corrupt(clean, "pgd", severity=4, label=sample.label, surrogate=model, key=sample.id)
     assert np.array_equal(attacked, data["pgd/4"].image(3))
-    again = corruptset.corrupt(attacked, "jpeg_compression", severity=3, calibration="mnist", key=sample.id)
-    assert np.array_equal(data["pgd-4+jpeg_compression-3"].image(3), again)
+    result = corruptset.corrupt(attacked, "jpeg_compression", severity=3, calibration="mnist", key=sample.id)
+    assert np.array_equal(data["pgd-4+jpeg_compression-3"].image(3), result)
 
 
-def test_bytes_do_not_depend_on_workers_or_sets_and_a_recipe_may_name_its_model(chains, model, source, tmp_path):
+def test_bytes_are_independent_of_workers_and_sets_and_recipe_may_name_model(chains, model, source, tmp_path):
     """``[surrogate]`` is found in the folder of the recipe, and its path is not recorded."""
     recipe = model.with_name("mine.toml")
     recipe.write_text(CHAINS.replace("[preprocessing]", f'[surrogate]\nfile = "{model.name}"\n[preprocessing]'))
-    again = corruptset.build(recipe, source, tmp_path, sets=["contrast-3+pgd-4", "pgd/5"], **OPTIONS | {"jobs": 2})
+    result = corruptset.build(recipe, source, tmp_path, sets=["contrast-3+pgd-4", "pgd/5"], **OPTIONS | {"jobs": 2})
     digests = {s.id: s.pixel_digest for s in chains.manifest.sets}
-    made = {s.id: s.pixel_digest for s in again.manifest.sets}
-    assert (len(made), made.items() <= digests.items()) == (2, True)
-    assert str(model.parent) not in (again.directory / "manifest.json").read_text()
+    results = {s.id: s.pixel_digest for s in result.manifest.sets}
+    assert (len(results), results.items() <= digests.items()) == (2, True)
+    assert str(model.parent) not in (result.directory / "manifest.json").read_text()
 
 
-def test_a_model_that_does_not_fit_is_refused(model, source, tmp_path):
-    wrong = model.with_name("wrong.toml")
-    wrong.write_text(model.read_text().replace("std = 0.25", "std = 250.0"))
-    few = write_digits(tmp_path / "few", 3)
-    for images, options, error, said in (
+def test_unsuitable_model_is_rejected(model, source, tmp_path):
+    invalid = model.with_name("wrong.toml")
+    invalid.write_text(model.read_text().replace("std = 0.25", "std = 250.0"))
+    subset = write_digits(tmp_path / "few", 3)
+    for images, options, error, message in (
         (source, {}, BuildError, "--surrogate FILE.toml"),
-        (source, {"surrogate": wrong}, ModelError, r"images correctly, but .*wrong\.toml requires at least 90\.0%"),
-        (few, {"surrogate": model}, ModelError, "has 10 outputs, but the dataset has 3 classes"),
+        (source, {"surrogate": invalid}, ModelError, r"images correctly, but .*wrong\.toml requires at least 90\.0%"),
+        (subset, {"surrogate": model}, ModelError, "has 10 outputs, but the dataset has 3 classes"),
         (source, {"surrogate": model, "device": "cuda"}, ModelError, "has no device 'cuda'"),
     ):
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             corruptset.build("pgd-5", images, tmp_path / "out", jobs=1, **options)
     assert not Path(tmp_path / "out").exists()

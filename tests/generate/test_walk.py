@@ -9,9 +9,9 @@ from pathlib import Path
 PAGE = Path(__file__).parents[2] / "docs/architecture.md"
 
 
-def test_the_functions_of_the_walk_exist():
+def test_walk_functions_exist():
     walk = PAGE.read_text("utf-8").partition("## How a command runs")[2].partition("\n## ")[0]
-    named = re.findall(r"`([a-z/_]+)\.py: (\w+)`", walk)
-    assert len(named) > 10
-    for path, name in named:
+    references = re.findall(r"`([a-z/_]+)\.py: (\w+)`", walk)
+    assert len(references) > 10
+    for path, name in references:
         assert callable(getattr(importlib.import_module(f"corruptset.{path.replace('/', '.')}"), name))

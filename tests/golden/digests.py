@@ -58,8 +58,8 @@ def digest(name: str, *, on: str = "golden", **options: object) -> str:
     colour = np.stack([synthetic_image(*COLOUR, 3, which) for which in range(2)])
     out = blake3()
     for image, key in ((colour, ["golden/0", "golden/1"]), (synthetic_image(*GREY, 1), "golden/grey")):
-        got = corruptset.corrupt(image, name, key=key, seed=20, **options)
-        out.update(repr(got.shape).encode() + got.tobytes())
+        result = corruptset.corrupt(image, name, key=key, seed=20, **options)
+        out.update(repr(result.shape).encode() + result.tobytes())
     return out.hexdigest(16)
 
 
@@ -72,13 +72,15 @@ def measure(names: Sequence[str] = ()) -> dict[str, dict[str, object]]:
     """
     measured: dict[str, dict[str, object]] = {}
     for name in sorted(names or RECORDABLE):
-        measured[name] = {"revision": get_corruption(name).revision, "digests": tabled(name)}
+        measured[name] = {"revision": get_corruption(name).revision, "digests": measure_digests(name)}
         if name in NAMED:
-            measured[name]["named"] = {what: digest(name, **parameters) for what, parameters in NAMED[name].items()}
+            measured[name]["named"] = {
+                set_name: digest(name, **parameters) for set_name, parameters in NAMED[name].items()
+            }
     return measured
 
 
-def tabled(name: str) -> dict[str, list[str]]:
+def measure_digests(name: str) -> dict[str, list[str]]:
     """Return the digests of one corruption at its severities, or levels."""
     gradual = get_corruption(name).gradual
     if gradual is not None:
@@ -91,7 +93,7 @@ def tabled(name: str) -> dict[str, list[str]]:
     }
 
 
-def listed(entry: dict[str, object]) -> dict[str, str]:
+def digests_by_set(entry: dict[str, object]) -> dict[str, str]:
     """Return a corruption's digests by what they are of: a calibration with a severity, or a name."""
     rows = {f"{c} {s}": value for c, row in entry["digests"].items() for s, value in enumerate(row, 1)}  # type: ignore[attr-defined]
     return rows | entry.get("named", {})  # type: ignore[operator]
@@ -100,28 +102,28 @@ def listed(entry: dict[str, object]) -> dict[str, str]:
 def differences(recorded: dict[str, dict[str, object]], measured: dict[str, dict[str, object]]) -> list[str]:
     """Return what differs, a line each."""
     lines = [f"{name}: recorded, but no longer registered" for name in recorded if name not in measured]
-    for name, now in measured.items():
-        before = recorded.get(name, {"revision": now["revision"], "digests": {}})
-        has, had = listed(now), listed(before)
+    for name, digests_now in measured.items():
+        before = recorded.get(name, {"revision": digests_now["revision"], "digests": {}})
+        has, had = digests_by_set(digests_now), digests_by_set(before)
         command = f"record them with python -m tests.golden --write {name}"
-        fresh = [what for what in has if what not in had]
-        moved = [what for what, value in had.items() if has.get(what) != value]
+        fresh = [set_name for set_name in has if set_name not in had]
+        moved = [set_name for set_name, value in had.items() if has.get(set_name) != value]
         if not has:
             lines.append(f"{name}: has no rows in a table, so give it parameters in NAMED of tests/golden/digests.py")
         if fresh:
             lines.append(f"{name}: has no golden digests for {', '.join(fresh)}; {command}")
         if moved:
-            bumped = now["revision"] > before["revision"]  # type: ignore[operator]
+            bumped = digests_now["revision"] > before["revision"]  # type: ignore[operator]
             step = command if bumped else f"mend it, or bump its revision, say why in DATASETS.md, and {command}"
             lines.append(f"{name}: output bytes changed at {', '.join(moved)}; {step}")
-        elif before["revision"] != now["revision"] and not fresh:
-            lines.append(f"{name}: revision {before['revision']} -> {now['revision']}, but no byte changed")
+        elif before["revision"] != digests_now["revision"] and not fresh:
+            lines.append(f"{name}: revision {before['revision']} -> {digests_now['revision']}, but no byte changed")
     return lines
 
 
 def count(digests: dict[str, dict[str, object]]) -> int:
     """Return how many digests there are."""
-    return sum(len(listed(entry)) for entry in digests.values())
+    return sum(len(digests_by_set(entry)) for entry in digests.values())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,8 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CorruptsetError as e:
         print(e)
         return 2
-    asked = {name: entry for name, entry in recorded.items() if not chosen.names or name in measured}
-    problems = differences(asked, measured)
+    requested = {name: entry for name, entry in recorded.items() if not chosen.names or name in measured}
+    problems = differences(requested, measured)
     if not chosen.write:
         print("\n".join(problems) or f"{count(measured)} digests equal")
         return bool(problems)

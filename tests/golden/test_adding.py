@@ -32,7 +32,7 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.ci
-def test_the_page_is_followed_literally(tmp_path, tmp_path_factory):
+def test_instructions_work_literally(tmp_path, tmp_path_factory):
     site, corruptions = tmp_path, "corruptset/corruptions"
     copy_package(site, ("corruptions",))
     shutil.copytree(TESTS / "golden", site / "tests/golden", ignore=shutil.ignore_patterns("__pycache__"))
@@ -43,9 +43,9 @@ def test_the_page_is_followed_literally(tmp_path, tmp_path_factory):
     environment["CORRUPTSET_CACHE"] = str(tmp_path_factory.mktemp("cache"))
 
     def python(*arguments: str) -> str:
-        done = subprocess.run([sys.executable, *arguments], cwd=site, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        result = subprocess.run([sys.executable, *arguments], cwd=site, env=environment, capture_output=True, text=True)
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result.stdout
 
     def contents() -> dict[str, bytes]:
         return {p.relative_to(site).as_posix(): p.read_bytes() for p in site.rglob("*") if p.is_file()}
@@ -65,5 +65,5 @@ def test_the_page_is_followed_literally(tmp_path, tmp_path_factory):
     assert len(recorded.pop("gamma")["digests"]["imagenet"]) == rows.count("severity")
     assert recorded == json.loads(before["tests/golden/digests.json"])
     options = f"-q -p no:cacheprovider --import-mode=importlib -k gamma -o pythonpath={site}/tests -o".split()
-    done = python("-m", "pytest", *options, "markers=ci: \nlong: ", "tests/corruptions/test_properties.py")
-    assert re.search(r"^1 passed", done, re.MULTILINE)
+    previous_level = python("-m", "pytest", *options, "markers=ci: \nlong: ", "tests/corruptions/test_properties.py")
+    assert re.search(r"^1 passed", previous_level, re.MULTILINE)

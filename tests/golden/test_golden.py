@@ -18,20 +18,20 @@ RECORDED = json.loads(golden.FILE.read_text())
 
 
 @pytest.mark.parametrize("name", golden.RECORDABLE)
-def test_output_bytes_are_the_recorded_ones(name):
+def test_output_bytes_match_golden_digests(name):
     recorded = {name: RECORDED[name]} if name in RECORDED else {}
     assert golden.differences(recorded, golden.measure([name])) == []
 
 
-def test_everything_but_what_follows_a_model_is_recorded_by_its_tables_or_by_name():
+def test_every_corruption_without_model_has_digest():
     assert set(RECORDED) <= set(golden.RECORDABLE)
     assert set(golden.corruption_names()) - set(golden.RECORDABLE) == {"pgd", "model_gradient"}
-    assert all(golden.listed(entry) for entry in RECORDED.values())
-    named = {name: list(entry["named"]) for name, entry in RECORDED.items() if "named" in entry}
-    assert named == {name: list(sets) for name, sets in golden.NAMED.items()}
+    assert all(golden.digests_by_set(entry) for entry in RECORDED.values())
+    named_digests = {name: list(entry["named"]) for name, entry in RECORDED.items() if "named" in entry}
+    assert named_digests == {name: list(sets) for name, sets in golden.NAMED.items()}
 
 
-def test_changed_bytes_need_a_revision():
+def test_changed_bytes_require_revision():
     def entry(revision=1, named=None, **digests):
         return {"own": {"revision": revision, "digests": digests} | ({"named": named} if named else {})}
 
@@ -54,12 +54,12 @@ def test_changed_bytes_need_a_revision():
         assert golden.differences(recorded, measured) == [line]
 
 
-def test_the_command_records_what_is_new_and_refuses_changed_bytes(tmp_path, monkeypatch, capsys):
+def test_command_records_new_digests_and_rejects_changed_bytes(tmp_path, monkeypatch, capsys):
     file = tmp_path / "digests.json"
     monkeypatch.setattr(golden, "FILE", file)
     without = {name: entry for name, entry in RECORDED.items() if name not in ("stripe", "inverse")}
     changed = RECORDED | {"stripe": {"revision": 1, "digests": {"mnist": ["0" * 32]}}}
-    for before, command, leaves, says in (
+    for before, command, leaves, message in (
         (without, "stripe", 1, "stripe: has no golden digests for mnist 1"),
         (without, "--write stripe", 0, "1 of 1 corruptions had new digests"),
         (changed, "--write stripe", 1, "Refused:\n  stripe: output bytes changed at mnist 1; mend it"),
@@ -67,9 +67,9 @@ def test_the_command_records_what_is_new_and_refuses_changed_bytes(tmp_path, mon
     ):
         file.write_text(json.dumps(before))
         assert golden.main(command.split()) == leaves
-        assert says in capsys.readouterr().out
-        want = before if leaves else dict(sorted((without | {"stripe": RECORDED["stripe"]}).items()))
-        assert json.dumps(json.loads(file.read_text())) == json.dumps(want), "and no other corruption"
+        assert message in capsys.readouterr().out
+        expected = before if leaves else dict(sorted((without | {"stripe": RECORDED["stripe"]}).items()))
+        assert json.dumps(json.loads(file.read_text())) == json.dumps(expected), "and no other corruption"
 
 
 # all that a processor may lack at once; and OpenCV's own AVX code in place of IPP's, where IPP is
@@ -92,7 +92,7 @@ OF_OPENCV = ("black_lines", "frost", "global_blur", "jpeg", "jpeg_compression", 
         pytest.param(WITHOUT_IPP, OF_OPENCV, marks=pytest.mark.ci, id="no-ipp"),
     ],
 )
-def test_output_bytes_do_not_depend_on_the_processor(variables, names, tmp_path):
+def test_output_bytes_are_independent_of_processor(variables, names, tmp_path):
     environment = os.environ | variables
     if variables is GENERIC:  # its own kernels, and tables made anew by them
         # numpy refuses names that this processor or this release does not know
@@ -100,7 +100,7 @@ def test_output_bytes_do_not_depend_on_the_processor(variables, names, tmp_path)
         more = {"CORRUPTSET_CACHE": str(tmp_path), "NPY_DISABLE_CPU_FEATURES": " ".join(features)}
         environment |= more
     command = [sys.executable, "-W", "ignore", str(Path(__file__).parent), *names]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    asked = {name: entry for name, entry in RECORDED.items() if not names or name in names}
-    assert done.stdout.strip() == f"{golden.count(asked)} digests equal"
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    requested = {name: entry for name, entry in RECORDED.items() if not names or name in names}
+    assert result.stdout.strip() == f"{golden.count(requested)} digests equal"

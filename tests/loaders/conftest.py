@@ -42,21 +42,21 @@ def write_archives(root):
 
 
 @pytest.fixture(scope="session")
-def here(tmp_path_factory):
+def page_dir(tmp_path_factory):
     """A folder in which every ``sh`` line of the page was run in order."""
     root = tmp_path_factory.mktemp("use-it-with")
     write_archives(root)
     wnids = sorted(source_archives.WNIDS)
     # in the format of RobustBench's list, which omits the last class
-    listed = [f"{wnid}/{path.name}\n" for wnid in wnids[:2] for path in sorted((root / "val" / wnid).iterdir())]
-    (root / "imagenet_test_image_ids.txt").write_text("".join(listed))
+    lines = [f"{wnid}/{path.name}\n" for wnid in wnids[:2] for path in sorted((root / "val" / wnid).iterdir())]
+    (root / "imagenet_test_image_ids.txt").write_text("".join(lines))
     for line in LINES:
         run_line(line, root)
     return root
 
 
 @pytest.fixture
-def inside(here, monkeypatch):
+def in_page_dir(page_dir, monkeypatch):
     """The same folder, as the current directory."""
-    monkeypatch.chdir(here)
-    return here
+    monkeypatch.chdir(page_dir)
+    return page_dir

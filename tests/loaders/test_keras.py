@@ -14,7 +14,7 @@ import corruptset
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 
-def test_the_lines_of_the_page_decode_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documented_lines_decode_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [
         f"{source_archives.WNIDS[k - 1]}/ILSVRC2012_val_{i:08d}.JPEG"
         for i, k in enumerate(source_archives.ground_truth(4), 1)
@@ -28,15 +28,15 @@ def test_the_lines_of_the_page_decode_exactly(tmp_path: Path, monkeypatch: pytes
     pixels, labels = data["contrast/3"][order]
 
     (text,) = snippets("import tensorflow as tf")
-    found = run_snippet(text)
-    batch, numbers = next(iter(found["dataset"]))
+    result = run_snippet(text)
+    batch, numbers = next(iter(result["dataset"]))
     np.testing.assert_array_equal(batch, pixels)
     np.testing.assert_array_equal(numbers, labels)
 
     folder = "data-in/ImageNet-C/contrast/3"
-    read = found["tf"].keras.utils.image_dataset_from_directory(
+    read = result["tf"].keras.utils.image_dataset_from_directory(
         folder, image_size=pixels.shape[1:3], shuffle=False, verbose=False
     )
-    away = np.abs(next(iter(read))[0].numpy() - pixels.astype(float))
-    assert 1 < away.max() <= 6
-    assert 0.25 < (away == 0).mean() < 0.45
+    distance = np.abs(next(iter(read))[0].numpy() - pixels.astype(float))
+    assert 1 < distance.max() <= 6
+    assert 0.25 < (distance == 0).mean() < 0.45

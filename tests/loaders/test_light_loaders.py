@@ -18,18 +18,18 @@ pytestmark = [
 ]
 
 
-def test_webdataset(inside):
+def test_webdataset_reads_export(in_page_dir):
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = snippets("import webdataset")
-    found = list(run_snippet(text)["dataset"])
-    assert len(found) == len(data.samples)
+    result = list(run_snippet(text)["dataset"])
+    assert len(result) == len(data.samples)
     images = data["contrast/3"].array()
-    for index, (image, label, about) in enumerate(found):
+    for index, (image, label, about) in enumerate(result):
         np.testing.assert_array_equal(np.round(image).astype(np.uint8), images[index])
         assert (label, about["id"]) == (data.samples[index].label, data.samples[index].id)
 
 
-def test_hugging_face_datasets(inside):
+def test_hugging_face_datasets_reads_export(in_page_dir):
     data = corruptset.open("imagenet-c-1.1.0")
     folder, tars = snippets("load_dataset")
     names = run_snippet(folder)
@@ -44,26 +44,26 @@ def test_hugging_face_datasets(inside):
             assert (row["label"] if "label" in row else row["cls"]) == sample.label
 
 
-def test_mlcroissant(inside):
+def test_mlcroissant_reads_export(in_page_dir):
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = snippets("import mlcroissant")
     dataset = run_snippet(text)["dataset"]
     assert not dataset.metadata.ctx.issues.errors
-    found = list(dataset.records("contrast/3"))
+    result = list(dataset.records("contrast/3"))
     images = data["contrast/3"].array()
     by_path = {f"{data.classes[s.label].folder}/{s.id}.JPEG": s for s in data.samples}
-    assert len(found) == len(by_path)
-    for record in found:
+    assert len(result) == len(by_path)
+    for record in result:
         sample = by_path[record["contrast/3/path"].decode()]
         np.testing.assert_array_equal(np.array(record["contrast/3/image"]), images[sample.index])
         assert record["contrast/3/label"] == sample.label
         assert record["contrast/3/class"].decode() == sample.class_
 
 
-def test_chains_by_their_ids(shared_data, tmp_path, monkeypatch):
+def test_chains_are_read_by_id(shared_data, tmp_path, monkeypatch):
     """The snippets of the page with the id of a chain, whose signs (+ -) have no meaning in patterns and URLs."""
-    named = {"name": "imagenet-c", "version": "1.1.0", "encoding": "jpeg"}
-    data = corruptset.open(shared_data.build(recipe=named))
+    recipe_options = {"name": "imagenet-c", "version": "1.1.0", "encoding": "jpeg"}
+    data = corruptset.open(shared_data.build(recipe=recipe_options))
     export("webdataset", data.path, tmp_path / "shards")
     monkeypatch.chdir(tmp_path)
     by_tar = {

@@ -14,8 +14,8 @@ from example_images import synthetic_image
 pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
 
 
-def test_the_blocks_run(monkeypatch):
-    kept = let_torchvision_be_imported()
+def test_documented_blocks_run(monkeypatch):
+    libraries = let_torchvision_be_imported()
     import datasets
 
     monkeypatch.setenv("NO_ALBUMENTATIONS_UPDATE", "1")
@@ -40,9 +40,9 @@ def test_the_blocks_run(monkeypatch):
     np.testing.assert_array_equal(images.numpy(), [noise(each, key=i) for i, each in enumerate(names["images"])])
     assert names["tensor"].shape == (3, 32, 32)
     assert names["label"] == 7
-    want = noise(image, key="ILSVRC2012_val_00000001")
-    assert any(np.array_equal(names["out"], each) for each in (want, want[:, ::-1]))
+    expected = noise(image, key="ILSVRC2012_val_00000001")
+    assert any(np.array_equal(names["out"], each) for each in (expected, expected[:, ::-1]))
     for i, each in enumerate(names["images"]):
         np.testing.assert_array_equal(names["mapped"][i]["image"], noise(each))
         np.testing.assert_array_equal(names["keyed"][i]["image"], noise(each, key=i))
-    del kept
+    del libraries

@@ -38,13 +38,13 @@ class Photographs:
 
 
 @pytest.mark.parametrize(("method", "indexed"), [("fork", False), ("spawn", True)])
-def test_workers_make_the_same(method, indexed):
+def test_workers_give_same_images(method, indexed):
     import torch
     from torch.utils.data import DataLoader
 
     transforms = [corruptset.Corrupt(f"{name}-3+gaussian_noise-1") for name in MIXED]
     # this process used them before
-    want = [
+    expected = [
         transform(image, key=i) if indexed else transform(image)
         for i, (transform, image) in enumerate(zip(transforms, MANY, strict=True))
     ]
@@ -52,16 +52,16 @@ def test_workers_make_the_same(method, indexed):
         Photographs(transforms, indexed), batch_size=3, num_workers=2, multiprocessing_context=method, shuffle=True,
         generator=torch.Generator().manual_seed(1), timeout=300,
     )  # fmt: skip
-    seen = 0
+    image_count = 0
     for images, indices in loader:
         for image, index in zip(images, indices.tolist(), strict=True):
-            np.testing.assert_array_equal(image.permute(1, 2, 0).numpy(), want[index])
-            seen += 1
-    assert seen == len(MANY)
+            np.testing.assert_array_equal(image.permute(1, 2, 0).numpy(), expected[index])
+            image_count += 1
+    assert image_count == len(MANY)
 
 
-def test_a_step_of_torchvision():
-    kept = let_torchvision_be_imported()
+def test_torchvision_pipeline_applies_transform():
+    libraries = let_torchvision_be_imported()
     import torch
     from torchvision import tv_tensors
     from torchvision.transforms import v2
@@ -69,10 +69,10 @@ def test_a_step_of_torchvision():
     fog = corruptset.Corrupt("fog", severity=3)
     pipeline = v2.Compose([v2.CenterCrop(32), fog, v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])
     crop = np.ascontiguousarray(MANY[0][:, 4:36])
-    want = torch.from_numpy(fog(crop)).permute(2, 0, 1) / 255
-    torch.testing.assert_close(torch.Tensor(pipeline(Image.fromarray(MANY[0]))), want)
+    expected = torch.from_numpy(fog(crop)).permute(2, 0, 1) / 255
+    torch.testing.assert_close(torch.Tensor(pipeline(Image.fromarray(MANY[0]))), expected)
     image, label = pipeline(Image.fromarray(MANY[0]), 7)
-    torch.testing.assert_close(torch.Tensor(image), want)
+    torch.testing.assert_close(torch.Tensor(image), expected)
     assert label == 7
     boxes = tv_tensors.BoundingBoxes([[1, 2, 3, 4]], format="XYXY", canvas_size=(32, 32))
     out, same = v2.Compose([v2.ToImage(), fog, v2.RandomHorizontalFlip(p=0.0)])(crop, boxes)
@@ -82,10 +82,10 @@ def test_a_step_of_torchvision():
     assert "Corrupt('fog', severity=3)" in repr(pipeline)
     for step in (v2.RandomApply([fog], p=1.0), v2.RandomChoice([fog]), v2.RandomOrder([fog])):
         np.testing.assert_array_equal(np.asarray(step(Image.fromarray(crop))), fog(crop))
-    del kept
+    del libraries
 
 
-def test_a_function_of_datasets(tmp_path, monkeypatch):
+def test_datasets_function_applies_transform(tmp_path, monkeypatch):
     import datasets
     from datasets.fingerprint import Hasher
 

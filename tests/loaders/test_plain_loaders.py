@@ -20,11 +20,11 @@ TESTED = (
 ).split()
 
 
-def test_every_snippet_of_the_page_belongs_to_a_test():
+def test_every_snippet_on_page_belongs_to_test():
     assert all(any(word in text for word in TESTED) for kind, text in BLOCKS if kind == "python")
 
 
-def test_what_the_page_installs_is_what_the_tests_install():
+def test_page_and_tests_install_same_packages():
     """The ``pip install`` lines of the page and the extras of pyproject.toml name the same packages and limits."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     trainers = dict.fromkeys(["lightning", "fastai", "mmpretrain"], "trainers")
@@ -36,25 +36,25 @@ def test_what_the_page_installs_is_what_the_tests_install():
             for line in text.splitlines()
             if line.startswith("pip ") and word in line
         )
-        known = {re.split("[=<>]", one)[0].replace("tensorflow-cpu", "tensorflow"): one for one in extras[extra]}
+        packages = {re.split("[=<>]", item)[0].replace("tensorflow-cpu", "tensorflow"): item for item in extras[extra]}
         for package in shlex.split(line)[2:]:
-            name, held, _ = package.partition("<")
-            assert name in known
-            assert not held or known[name] == package
+            name, version, _ = package.partition("<")
+            assert name in packages
+            assert not version or packages[name] == package
 
 
-def test_a_layout_of_ones_own(inside):
+def test_custom_layout_is_read(in_page_dir):
     run_snippet(snippets("by-class")[0])
     data = corruptset.open("imagenet-c-1.1.0")
     links = sorted(Path("by-class").glob("*/*.JPEG"))
     assert len(links) == 2 * len(data.samples)
-    stored = {
+    fields = {
         data[name].stored(i)[1].stat().st_ino for name in ("contrast/3", "contrast/5") for i in range(len(links) // 2)
     }
-    assert {link.stat().st_ino for link in links} == stored
+    assert {link.stat().st_ino for link in links} == fields
 
 
-def test_the_sets_of_a_dataset_without_an_export(inside):
+def test_sets_of_dataset_are_read_without_export(in_page_dir):
     data = corruptset.open("imagenet-c-1.1.0")
     names = run_snippet(snippets("corruptset.open")[0])
     images = data["contrast/3"].array()
@@ -64,20 +64,22 @@ def test_the_sets_of_a_dataset_without_an_export(inside):
     assert names["label"] == data["contrast/3"].labels[-1]
 
 
-def test_shards_are_read_all_and_in_order(inside):
+def test_shards_are_read_completely_and_in_order(in_page_dir):
     data = corruptset.open("sharded/cifar10-c-1.1.0")["contrast/3"]
     pixels, files = snippets("import h5py")
     assert len(list(Path("sharded/cifar10-c-1.1.0/hdf5/contrast").glob("3-*.h5"))) > 1
     names = run_snippet(pixels)
     np.testing.assert_array_equal(names["images"], data.array())
     np.testing.assert_array_equal(names["labels"], data.labels)
+    (classes,) = snippets('["classes"]')
+    assert run_snippet(classes, labels=names["labels"])["name"] == data.classes[data.labels[0]].name
     photographs = corruptset.open("sharded/imagenet-c-1.1.0")["contrast/3"]
     names = run_snippet(files)
     np.testing.assert_array_equal(names["image"], photographs.array()[-1])
     assert names["label"] == photographs.labels[-1]
 
 
-def test_records_in_pandas(inside):
+def test_records_are_read_by_pandas(in_page_dir):
     data = corruptset.open("imagenet-c-1.1.0")
     table = run_snippet(snippets("import pandas")[0])["table"]
     assert table["id"].tolist() == [s.id for s in data.samples]
@@ -85,7 +87,7 @@ def test_records_in_pandas(inside):
     assert table["pixels"].tolist() == [row.pixels for row in data["contrast/3"].rows]
 
 
-def test_arrays_and_lists(inside):
+def test_arrays_and_lists_are_read(in_page_dir):
     data = corruptset.open("cifar10-c-1.1.0")
     cifar, mnist = (text for text in snippets("np.load"))
     names = run_snippet(cifar)
@@ -100,6 +102,6 @@ def test_arrays_and_lists(inside):
     np.testing.assert_array_equal(names["clean"], digits["clean"].array()[test])
     np.testing.assert_array_equal(names["labels"], digits["clean"].labels[test])
     run_snippet(snippets("lists/contrast")[0])
-    found = {p: len(np.load(p)) for p in Path("data-mnist/mnist_c").rglob("*.npy")}
-    assert len(found) == 16 * 4
-    assert all(rows == {"test": 12, "train": 8}[path.name.partition("_")[0]] for path, rows in found.items())
+    result = {p: len(np.load(p)) for p in Path("data-mnist/mnist_c").rglob("*.npy")}
+    assert len(result) == 16 * 4
+    assert all(rows == {"test": 12, "train": 8}[path.name.partition("_")[0]] for path, rows in result.items())

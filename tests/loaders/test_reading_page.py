@@ -13,14 +13,14 @@ import corruptset
 pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
 
 
-def test_the_lines_of_the_page(tmp_path, monkeypatch):
-    kept = let_torchvision_be_imported()
-    more = '[[sets]]\ncorruptions = ["contrast", "gaussian_blur"]\n[[sets]]\nclean = true\n'
-    recipe = small_builds.write_recipe(tmp_path, name="imagenet-c", version="1.1.0", more=more)
+def test_documented_lines_run(tmp_path, monkeypatch):
+    libraries = let_torchvision_be_imported()
+    extra_sets = '[[sets]]\ncorruptions = ["contrast", "gaussian_blur"]\n[[sets]]\nclean = true\n'
+    recipe = small_builds.write_recipe(tmp_path, name="imagenet-c", version="1.1.0", more=extra_sets)
     small_builds.build_dataset(recipe, small_builds.write_crops(tmp_path / "crops"), tmp_path, storage="both")
     monkeypatch.chdir(tmp_path)
     text = "".join(text for kind, text in blocks(ROOT / "docs/reading.md") if kind == "python")
-    names = run_snippet(text, kept=kept)
+    names = run_snippet(text, kept=libraries)
     images = corruptset.open("imagenet-c-1.1.0")["contrast/3"]
     assert list(names["blurred"]) == ["gaussian_blur/1", "gaussian_blur/3", "gaussian_blur/5"]
     assert len(names["test"]) == 5

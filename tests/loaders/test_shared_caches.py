@@ -80,11 +80,11 @@ def read(script, pairs, home):
     """Run a script with another home directory."""
     moved = ("XDG_CACHE_HOME", "HF_HOME", "HF_DATASETS_CACHE", "CROISSANT_CACHE")
     environment = {k: v for k, v in os.environ.items() if k not in moved} | {"HOME": str(home)}
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script, json.dumps([[str(a), str(b)] for a, b in pairs])],
         env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert result.returncode == 0, result.stderr[-3000:]
 
 
 HURTING = "toy_train_2;ILSVRC2012_val_00000001;test;train.test;eval-1 dev;metadata.jsonl;2020-01-01;validation".split(
@@ -96,13 +96,13 @@ HURTING = "toy_train_2;ILSVRC2012_val_00000001;test;train.test;eval-1 dev;metada
 def sources(tmp_path_factory):
     """Photographs with names of ILSVRC, CIFAR-10 and MNIST with both splits, and photographs with names of splits."""
     root = tmp_path_factory.mktemp("sources")
-    picture = Image.fromarray(photograph("astronaut", 300))
+    image = Image.fromarray(photograph("astronaut", 300))
     wnids = ("n01440764", "n01443537", "n01484850")
     names = [f"val/{wnids[i // 2]}/ILSVRC2012_val_{i + 1:08d}.JPEG" for i in range(6)]
     names += [f"hurt/{('test', 'train', '__val', 'data')[i % 4]}/{name}.png" for i, name in enumerate(HURTING)]
     for i, name in enumerate(names):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        picture.crop((i, i, i + 260, i + 256)).save(root / name)
+        image.crop((i, i, i + 260, i + 256)).save(root / name)
     images, labels = source_archives.random_crops(12)
     train = [source_archives.random_crops(12, seed=i) for i in range(1, 6)]
     source_archives.write_tar(
@@ -129,7 +129,7 @@ BUILDS = {
 
 
 @pytest.fixture(scope="module")
-def built(sources, tmp_path_factory):
+def dataset_dirs(sources, tmp_path_factory):
     """Name -> directory of a build by the command line."""
     root = tmp_path_factory.mktemp("built")
     for name, line in BUILDS.items():
@@ -137,9 +137,9 @@ def built(sources, tmp_path_factory):
     return {name: next((root / name).iterdir()) for name in BUILDS}
 
 
-def test_imagefolder_gives_every_row_of_every_data_set(built, tmp_path):
+def test_imagefolder_reads_every_row_of_every_dataset(dataset_dirs, tmp_path):
     pairs = []
-    for name, directory in built.items():
+    for name, directory in dataset_dirs.items():
         # the names of parent folders are the same too
         out = tmp_path / "train" / f"{name}-test"
         run_corruptset(f"corruptset export imagefolder {directory} --out {out}")
@@ -148,38 +148,38 @@ def test_imagefolder_gives_every_row_of_every_data_set(built, tmp_path):
     # another dataset at the same location
     _, folder = pairs[0]
     shutil.rmtree(folder.parent)
-    run_corruptset(f"corruptset export imagefolder {built['another-seed']} --out {folder.parent}")
-    read(READ_IMAGEFOLDER, [(built["another-seed"], folder)], tmp_path / "home")
+    run_corruptset(f"corruptset export imagefolder {dataset_dirs['another-seed']} --out {folder.parent}")
+    read(READ_IMAGEFOLDER, [(dataset_dirs["another-seed"], folder)], tmp_path / "home")
 
 
-def test_croissant_gives_the_images_of_the_data_set_that_is_read(built, shared_data, tmp_path):
+def test_croissant_reads_images_of_requested_dataset(dataset_dirs, shared_data, tmp_path):
     # the pixels of "png" stored as JPEG: the digest is the same, but loaders see different images
-    more = '[[sets]]\ncorruptions = ["contrast"]\nseverities = [3]\n'
+    extra_sets = '[[sets]]\ncorruptions = ["contrast"]\nseverities = [3]\n'
     same = {
-        e: shared_data.build(crops={"each": 1}, recipe={"encoding": e, "more": more}, storage="both")
+        e: shared_data.build(crops={"each": 1}, recipe={"encoding": e, "more": extra_sets}, storage="both")
         for e in ("png", "jpeg")
     }
     pairs = []
-    for name, directory in {**built, **same}.items():
+    for name, directory in {**dataset_dirs, **same}.items():
         run_corruptset(f"corruptset export croissant {directory} --out {tmp_path / name}-export")
         pairs.append((directory, tmp_path / f"{name}-export" / directory.name / "croissant.json"))
         # one after the other: one archive per corruption, then two
         for kind, options in (("whole", "--by corruption"), ("split", "--by corruption --max-bytes {0}")):
             out = tmp_path / f"{name}-{kind}"
             largest = max((p.stat().st_size for p in (tmp_path / f"{name}-whole/data").glob("*.tar")), default=0)
-            most = max(100_000, largest * 9 // 10)  # there is room for the records of a set and one of its files
-            run_corruptset(f"corruptset pack {directory} --out {out} {options.format(most)}")
+            max_bytes = max(100_000, largest * 9 // 10)  # there is room for the records of a set and one of its files
+            run_corruptset(f"corruptset pack {directory} --out {out} {options.format(max_bytes)}")
             pairs.append((directory, out / "croissant.json"))
     read(READ_CROISSANT, pairs, tmp_path / "home")
 
 
-def test_every_word_that_names_a_split_is_marked():
+def test_every_split_word_is_marked():
     from datasets.data_files import SPLIT_KEYWORDS
 
-    from corruptset.generate.exports.placement import marked
+    from corruptset.generate.exports.placement import mark_split_words
 
     for word in (w for words in SPLIT_KEYWORDS.values() for w in words):
         for set_id in (word, f"two-{word}", f"fog/{word}-3", f"a_{word}_b/3", f"fog-3+{word}-5"):
-            assert marked(set_id) == set_id.replace(word, f"={word}")
-    assert marked("contrast/3") == "contrast/3"
-    assert marked("latest/trained") == "latest/trained"
+            assert mark_split_words(set_id) == set_id.replace(word, f"={word}")
+    assert mark_split_words("contrast/3") == "contrast/3"
+    assert mark_split_words("latest/trained") == "latest/trained"

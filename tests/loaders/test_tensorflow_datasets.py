@@ -33,7 +33,7 @@ def published_checksums() -> Iterator[None]:
 
 
 @pytest.fixture
-def exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def exports_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in which the commands of the page were run with few sets, from archives like the published ones."""
     images, labels = source_archives.random_crops(20)
     source_archives.write_tar(
@@ -59,29 +59,29 @@ def rows(dataset: Any) -> list[tuple[bytes, int]]:
     return sorted((row["image"].numpy().tobytes(), int(row["label"])) for row in dataset)
 
 
-def stored(images: np.ndarray, labels: np.ndarray) -> list[tuple[bytes, int]]:
+def stored_rows(images: np.ndarray, labels: np.ndarray) -> list[tuple[bytes, int]]:
     return sorted((image.tobytes(), int(label)) for image, label in zip(images, labels, strict=True))
 
 
-def test_the_lines_of_the_page(exported: Path, published_checksums: None) -> None:
+def test_documented_lines_run(exports_dir: Path, published_checksums: None) -> None:
     import tensorflow_datasets as tfds
 
     (text,) = snippets("tensorflow_datasets")
     names = run_snippet(text)
     data = corruptset.open("cifar10-c-1.1.0")
-    assert rows(names["cifar"]) == stored(data["contrast/3"].array(), data["contrast/3"].labels)
+    assert rows(names["cifar"]) == stored_rows(data["contrast/3"].array(), data["contrast/3"].labels)
     digits = corruptset.open("mnist-c-1.0.0")
-    assert {split: len(found) for split, found in names["mnist"].items()} == {"train": 8, "test": 12}
+    assert {split: len(result) for split, result in names["mnist"].items()} == {"train": 8, "test": 12}
     pixels, labels = digits["stripe"].array(), digits["stripe"].labels
-    for split, found in names["mnist"].items():
+    for split, result in names["mnist"].items():
         chosen = [s.index for s in digits.samples if s.split == split]
-        assert rows(found) == stored(pixels[chosen], labels[chosen])
+        assert rows(result) == stored_rows(pixels[chosen], labels[chosen])
     # another name, and the arrays that were extracted before
     elastic = tfds.load("cifar10_corrupted/elastic_5", split="test", **names["options"])
-    assert rows(elastic) == stored(data["elastic_transform/5"].array(), data["contrast/3"].labels)
+    assert rows(elastic) == stored_rows(data["elastic_transform/5"].array(), data["contrast/3"].labels)
 
 
-def test_imagenet_is_corrupted_by_its_own_code() -> None:
+def test_imagenet2012_corrupted_uses_its_own_module() -> None:
     """The page explains that ``imagenet2012_corrupted`` reads ImageNet, and has its corruptions in another module."""
     import tensorflow_datasets as tfds
 

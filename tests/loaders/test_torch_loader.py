@@ -15,7 +15,7 @@ FOG = {"name": "imagenet-c", "version": "1.1.0", "more": '[[sets]]\ncorruptions 
 
 
 @pytest.mark.parametrize(("method", "encoding"), [("fork", "png"), ("spawn", "jpeg")])
-def test_every_image_comes_with_its_label(shared_data: small_builds.SharedData, method: str, encoding: str) -> None:
+def test_every_image_has_its_label(shared_data: small_builds.SharedData, method: str, encoding: str) -> None:
     from torch.utils.data import DataLoader
 
     images = corruptset.open(shared_data.build(recipe=FOG | {"encoding": encoding}, storage="both"))["fog/3"]

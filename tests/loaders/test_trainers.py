@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def torchvision_beside_a_cpu_torch() -> object:
+def torchvision_with_cpu_torch() -> object:
     return let_torchvision_be_imported()
 
 
@@ -37,17 +37,17 @@ def net() -> Any:
     return Bright()
 
 
-def test_lightning(inside: Path, net: Any) -> None:
+def test_lightning_reads_documented_loader(in_page_dir: Path, net: Any) -> None:
     (text,) = snippets("import lightning")
-    found = run_snippet(text, model=net)
+    result = run_snippet(text, model=net)
     data = corruptset.open("imagenet-c-1.1.0")
-    assert list(found["accuracy"]) == [f"contrast/{s}" for s in range(1, 6)]
-    for name, value in found["accuracy"].items():
+    assert list(result["accuracy"]) == [f"contrast/{s}" for s in range(1, 6)]
+    for name, value in result["accuracy"].items():
         bright = data[name].array().mean((1, 2, 3)) / 255 > 0.5
         assert value == pytest.approx((bright == data[name].labels).mean())
 
 
-def test_fastai(inside: Path, net: Any) -> None:
+def test_fastai_reads_documented_loader(in_page_dir: Path, net: Any) -> None:
     from fastai.vision import all as fastai
 
     images = corruptset.open("imagenet-c-1.1.0")["contrast/3"]
@@ -62,12 +62,12 @@ def test_fastai(inside: Path, net: Any) -> None:
     )
     learner = fastai.Learner(loaders, net, loss_func=fastai.CrossEntropyLossFlat(), metrics=fastai.accuracy)
     (text,) = snippets("from fastai")
-    found = run_snippet(text, learner=learner)
+    result = run_snippet(text, learner=learner)
     bright = images.array().mean((1, 2, 3)) / 255 > 0.5
-    assert found["accuracy"] == pytest.approx((bright == images.labels).mean())
+    assert result["accuracy"] == pytest.approx((bright == images.labels).mean())
 
 
-def test_mmpretrain(inside: Path) -> None:
+def test_mmpretrain_reads_documented_loader(in_page_dir: Path) -> None:
     data = corruptset.open("imagenet-c-1.1.0")
     images = data["contrast/3"]
     folders, lists = snippets("from mmpretrain")

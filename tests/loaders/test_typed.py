@@ -67,7 +67,7 @@ def __getattr__(name: str) -> Any: ...
 """
 
 
-def installed(name):
+def installed_package(name):
     """Return the folder of a package, or the file of a module."""
     spec = importlib.util.find_spec(name)
     assert spec is not None
@@ -75,7 +75,7 @@ def installed(name):
     return Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
 
 
-def told(folder, program):
+def type_errors(folder, program):
     """Return the output of mypy for a program in the environment of a folder."""
     (folder / "program.py").write_text(program)
     command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", folder / "env/bin/python", "program.py"]
@@ -83,22 +83,22 @@ def told(folder, program):
     return subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True).stdout.splitlines()
 
 
-def test_a_set_is_a_sequence_and_with_pytorch_a_data_set(tmp_path):
+def test_image_set_is_typed_as_sequence_and_torch_dataset(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "env"], cwd=tmp_path, check=True)
     site = Path(sysconfig.get_path("purelib", "venv", vars={"base": str(tmp_path / "env")}))
     for name in ("numpy", "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "typing_extensions"):
-        found = installed(name)
-        (site / found.name).symlink_to(found)
+        loaded = installed_package(name)
+        (site / loaded.name).symlink_to(loaded)
     (site / "corruptset").symlink_to(Path(corruptset.__file__).parent)
-    assert told(tmp_path, PLAIN) == ["Success: no issues found in 1 source file"]
+    assert type_errors(tmp_path, PLAIN) == ["Success: no issues found in 1 source file"]
     # the stubs of PyTorch's datasets and loaders; checking all of PyTorch would take mypy 15 seconds
     (site / "torch/utils").mkdir(parents=True)
-    (site / "torch/utils/data").symlink_to(installed("torch") / "utils/data")
+    (site / "torch/utils/data").symlink_to(installed_package("torch") / "utils/data")
     for package in ("torch", "torch/utils"):
         (site / package / "__init__.pyi").write_text(NAMES)
         (site / package / "py.typed").touch()
-    wrong, *rest = told(tmp_path, PLAIN + TORCH)
+    problems, *rest = type_errors(tmp_path, PLAIN + TORCH)
     last = (PLAIN + TORCH).count("\n")
-    said = f'program.py:{last}: error: Argument 1 to "evaluate" has incompatible type "str"; expected "Dataset['
-    assert wrong.startswith(said), [wrong, *rest]
+    message = f'program.py:{last}: error: Argument 1 to "evaluate" has incompatible type "str"; expected "Dataset['
+    assert problems.startswith(message), [problems, *rest]
     assert rest == ["Found 1 error in 1 file (checked 1 source file)"]

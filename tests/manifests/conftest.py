@@ -44,8 +44,8 @@ def draw(set_number, index, shape):
 
 def encode(image, encoding_format):
     out = io.BytesIO()
-    picture = Image.fromarray(image[..., 0] if image.shape[2] == 1 else image)
-    picture.save(out, encoding_format, **({"quality": 85} if encoding_format == "jpeg" else {}))
+    pil_image = Image.fromarray(image[..., 0] if image.shape[2] == 1 else image)
+    pil_image.save(out, encoding_format, **({"quality": 85} if encoding_format == "jpeg" else {}))
     return out.getvalue()
 
 
@@ -65,13 +65,13 @@ def write_dataset(
     count, suffix = 5 * repeat, {"jpeg": "JPEG", "png": "png"}[encoding_format]
     shapes = [(16, 20, 3)] * 5 if uniform else [(16, 20, 3), (16, 20, 3), (9, 31, 3), (12, 8, 1), (12, 8, 1)]
     labels = LABELS * repeat
-    whole = []
+    kept_rows = []
 
     def write(path, data):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(data)
         if not path.startswith("images/"):
-            whole.append(FileRecord(path=path, bytes=len(data), sha256=sha256_bytes(data)))
+            kept_rows.append(FileRecord(path=path, bytes=len(data), sha256=sha256_bytes(data)))
 
     samples, sets = [], []
     for i in range(count):
@@ -143,27 +143,27 @@ def write_dataset(
         revisions={"fog": 1, "gaussian_noise": 2},
         classes=CLASSES,
         sets=sets,
-        files=sorted(whole, key=lambda f: f.path),
+        files=sorted(kept_rows, key=lambda f: f.path),
         excluded=[{"path": "0_käfer/broken.jpg", "reason": "truncated"}],
         selection={"total": 6},
         metrics_images=0,
         environment={"numpy": "2.0.0"},
     )
     write("manifest.json", manifest_bytes(manifest))
-    write("SHA256SUMS", sha256sums_bytes(whole))
+    write("SHA256SUMS", sha256sums_bytes(kept_rows))
     return root
 
 
 @pytest.fixture(scope="session")
 def templates(tmp_path_factory):
     """Return a function that creates each kind of dataset once. Tests must not change these datasets."""
-    made = {}
+    results = {}
 
     def make(**options):
         key = tuple(sorted(options.items()))
-        if key not in made:
-            made[key] = write_dataset(tmp_path_factory.mktemp("template") / "tiny-c-1.0.0", **options)
-        return made[key]
+        if key not in results:
+            results[key] = write_dataset(tmp_path_factory.mktemp("template") / "tiny-c-1.0.0", **options)
+        return results[key]
 
     return make
 
@@ -173,11 +173,11 @@ def dataset(tmp_path, templates):
     """Return a function that creates a copy of a dataset, which a test may change. It takes the options of
     `write_dataset`.
     """
-    made = []
+    results = []
 
     def make(**options):
-        made.append(tmp_path / f"out {len(made)}" / "tiny-c-1.0.0")
-        shutil.copytree(templates(**options), made[-1])
-        return made[-1]
+        results.append(tmp_path / f"out {len(results)}" / "tiny-c-1.0.0")
+        shutil.copytree(templates(**options), results[-1])
+        return results[-1]
 
     return make

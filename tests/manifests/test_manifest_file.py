@@ -21,24 +21,24 @@ selection metrics_images digest revisions sets files environment
 """
 
 
-def turned(value):
+def reverse_keys(value):
     """Return a JSON value in which the keys of all objects have another order."""
     if isinstance(value, dict):
-        return {k: turned(value[k]) for k in reversed(value)}
-    return [turned(x) for x in value] if isinstance(value, list) else value
+        return {k: reverse_keys(value[k]) for k in reversed(value)}
+    return [reverse_keys(x) for x in value] if isinstance(value, list) else value
 
 
 def test_equal_manifests_have_equal_bytes(templates):
     data = (templates() / "manifest.json").read_bytes()
     manifest, value = load_manifest(templates()), json.loads(data)
-    assert manifest_bytes(manifest) == manifest_bytes(Manifest(**turned(value))) == data
+    assert manifest_bytes(manifest) == manifest_bytes(Manifest(**reverse_keys(value))) == data
     assert list(value) == FIELDS.split()
     assert data.endswith(b"}\n")
     assert b'\n  "schema_version": 3,\n' in data
     assert "käfer".encode() in data
 
 
-def test_all_wrong_fields_are_listed_at_once(dataset, tmp_path):
+def test_all_invalid_fields_are_listed_together(dataset, tmp_path):
     root = dataset(containers=("folder",))
     value = json.loads((root / "manifest.json").read_bytes())
     value["seed"] = -1
@@ -47,17 +47,17 @@ def test_all_wrong_fields_are_listed_at_once(dataset, tmp_path):
     del value["name"]
     value["colour"] = 1
     (root / "manifest.json").write_text(json.dumps(value))
-    with pytest.raises(VerificationError, match="does not follow schema 3") as caught:
+    with pytest.raises(VerificationError, match="does not follow schema 3") as exc_info:
         load_manifest(root)
-    for says in ["seed: ", "sets[1].role: ", "files[0].path: ", "name: Field required", "colour: Extra", str(root)]:
-        assert says in str(caught.value)
+    for message in ["seed: ", "sets[1].role: ", "files[0].path: ", "name: Field required", "colour: Extra", str(root)]:
+        assert message in str(exc_info.value)
     with (tmp_path / "manifest.json").open("wb") as file:
         file.truncate(MANIFEST_CAP + 1)  # a sparse file, which takes no space
     with pytest.raises(VerificationError, match=f"at most {MANIFEST_CAP}"):
         load_manifest(tmp_path)
 
 
-def test_what_is_no_data_set_says_how_to_go_on(tmp_path, templates):
+def test_invalid_dataset_folder_gives_advice(tmp_path, templates):
     for name in ("build/.corruptset/build.json", "archives/data/tiny-c-0123-metadata.tar", "stream/stream.json"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
@@ -69,20 +69,20 @@ def test_what_is_no_data_set_says_how_to_go_on(tmp_path, templates):
         # a folder that contains the dataset
         templates().parent: r"Did you mean .*tiny-c-1\.0\.0\?",
     }
-    for directory, said in cases.items():
-        with pytest.raises(IncompleteBuild, match=said):
+    for directory, message in cases.items():
+        with pytest.raises(IncompleteBuild, match=message):
             corruptset.open(tmp_path / directory)
 
 
-def test_sha256sum_reads_what_is_written_and_bad_lines_are_named(templates):
+def test_sha256sum_reads_written_checksums_and_bad_lines_are_named(templates):
     root = templates()
     command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
     ended = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     assert "manifest.json: OK" in ended.stdout
-    recorded, mistakes = parse_sha256sums((root / "SHA256SUMS").read_bytes())
-    assert (len(recorded), mistakes, list(recorded)) == (ended.stdout.count("OK"), [], sorted(recorded))
-    good = b"0" * 64 + b"  a\n"
-    for bad in (b"x\n", b"0" * 64 + b" a\n", good[:-1], b"G" * 64 + b"  a\n", good * 2, b"\n", b"\xff\n"):
+    recorded, errors = parse_sha256sums((root / "SHA256SUMS").read_bytes())
+    assert (len(recorded), errors, list(recorded)) == (ended.stdout.count("OK"), [], sorted(recorded))
+    valid = b"0" * 64 + b"  a\n"
+    for bad in (b"x\n", b"0" * 64 + b" a\n", valid[:-1], b"G" * 64 + b"  a\n", valid * 2, b"\n", b"\xff\n"):
         assert [m for m in parse_sha256sums(bad)[1] if "line" in m], bad
 
 
@@ -93,19 +93,19 @@ DOCUMENTED = (
 )
 
 
-def test_the_format_page_names_every_field_and_its_examples_run(dataset, monkeypatch):
+def test_format_page_documents_every_field_and_examples_run(dataset, monkeypatch):
     for name in DOCUMENTED.split():
         fields = [f.alias or key for key, f in getattr(models, name).model_fields.items()]
         assert [f for f in fields if not re.search(rf"`(files\[\]\.)?{f}`", PAGE)] == []
-    (plain,) = (e for e in EXAMPLES if "import h5py" in e)
+    (h5py_example,) = (e for e in EXAMPLES if "import h5py" in e)
     (ours,) = (e for e in EXAMPLES if "corruptset.open" in e)
-    assert "corruptset" not in plain
+    assert "corruptset" not in h5py_example
     for containers in (("folder",), ("hdf5",)):
         root = dataset(containers=containers, repeat=2)
         root.rename(root.with_name("imagenet-c-1.1.0"))
         monkeypatch.chdir(root.parent)
         names = {}
-        exec(plain, names)
+        exec(h5py_example, names)
         image, label = corruptset.open("imagenet-c-1.1.0")["fog/3"][5]
         np.testing.assert_array_equal(names["image"], image)
         assert names["label"] == label

@@ -23,7 +23,7 @@ from corruptset.errors import MachineError, ParameterError, PluginError, Verific
 from corruptset.pixels import pixel_digest
 
 
-def test_what_came_with_schedules_names_the_package(tmp_path):
+def test_schedules_error_names_package(tmp_path):
     with pytest.raises(PluginError, match=r"pip install \./plugins/corruptset-streams"):
         record_datasets.records_dataset(tmp_path, "imagenet-c", 2).stream("schedule.jsonl")
     with pytest.raises(AttributeError, match=r"pip install \./plugins/corruptset-streams"):
@@ -31,7 +31,7 @@ def test_what_came_with_schedules_names_the_package(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["png", "jpeg"])
-def test_every_container_gives_the_same_images_and_labels(templates, form):
+def test_every_storage_format_gives_same_images_and_labels(templates, form):
     sizes = {True: {(16, 20, 3)}, False: {(16, 20, 3), (9, 31, 3), (12, 8, 1)}}
     for container, uniform in product(("folder", "hdf5"), (True, False)):
         data = corruptset.open(templates(encoding_format=form, uniform=uniform), prefer=container)
@@ -58,7 +58,7 @@ def test_every_container_gives_the_same_images_and_labels(templates, form):
         assert len(pickle.dumps(images)) < 20_000
 
 
-def test_rows_of_a_shard_are_read_in_blocks_and_in_any_order(dataset):
+def test_shard_rows_are_read_in_blocks_and_any_order(dataset):
     root = dataset(containers=("hdf5",), shard_rows=5, repeat=2)
     images = corruptset.open(root)["fog/3"]
     before = [row.pixels for row in images.rows]
@@ -73,7 +73,7 @@ def test_rows_of_a_shard_are_read_in_blocks_and_in_any_order(dataset):
     assert after == [*before[:2], before[3], before[2], *before[4:]]
 
 
-def test_names_aliases_classes_and_what_is_preferred(dataset):
+def test_names_aliases_and_classes_are_resolved_by_preference(dataset):
     root = dataset()
     data = corruptset.open(str(root))
     assert data["original"].id == "clean"
@@ -101,12 +101,12 @@ def linked_rows(path):
 
 def first_row_alone(path):
     with h5py.File(path, "r+") as f:
-        kept = f["images"][:1]
+        first_row = f["images"][:1]
         del f["images"]
-        f.create_dataset("images", data=kept)
+        f.create_dataset("images", data=first_row)
 
 
-def test_damaged_files_are_named_when_they_are_read(dataset):
+def test_damaged_files_are_named_when_read(dataset):
     image, shard = "images/fog/3/1 a dog/Ünal 7.png", "hdf5/fog/3-00001.h5"
     damages = [
         Path.unlink,
@@ -129,12 +129,12 @@ def test_damaged_files_are_named_when_they_are_read(dataset):
         images = corruptset.open(root, prefer=container)["fog/3"]
         np.testing.assert_array_equal(images.image(0), corruptset.open(root)["fog/3"].image(0))
         for read in (lambda images=images: images.image(3), lambda images=images: list(images)):
-            with pytest.raises(VerificationError, match="corruptset verify") as caught:
+            with pytest.raises(VerificationError, match="corruptset verify") as exc_info:
                 read()
-            assert Path(name).name in str(caught.value)
+            assert Path(name).name in str(exc_info.value)
 
 
-def test_records_that_would_mix_up_labels_are_refused(dataset):
+def test_inconsistent_label_records_are_rejected(dataset):
     """Damaged records never lead to images with the labels of other images."""
     changes = [
         lambda rows: rows[::-1],
@@ -156,39 +156,39 @@ def test_records_that_would_mix_up_labels_are_refused(dataset):
 FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 
-def seen(images, numbers):
+def digests_and_labels(images, numbers):
     return [(pixel_digest(image), label) for image, label in (images[i] for i in numbers)]
 
 
 def in_child(images, queue, numbers):
-    queue.put((numbers.start, seen(images, numbers)))
+    queue.put((numbers.start, digests_and_labels(images, numbers)))
 
 
 @FORKS
 @pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.ci)])
-def test_workers_and_threads_share_a_set_of_many_shards(templates, method):
+def test_workers_and_threads_share_set_of_many_shards(templates, method):
     """As with data loaders, the parent has read before workers start. A shared handle would share its position."""
     images = corruptset.open(templates(repeat=6, containers=("hdf5",)))["fog/3"]
-    whole = range(30)
-    expected = seen(images, whole)
+    complete_count = range(30)
+    expected = digests_and_labels(images, complete_count)
     context = multiprocessing.get_context(method)
     queue = context.Queue()
-    shares = [whole[:15], whole[15:]]
+    shares = [complete_count[:15], complete_count[15:]]
     workers = [context.Process(target=in_child, args=(images, queue, share)) for share in shares]
     for worker in workers:
         worker.start()
-    got = dict(queue.get(timeout=60) for _ in workers)
+    result = dict(queue.get(timeout=60) for _ in workers)
     for worker in workers:
         worker.join()
         assert worker.exitcode == 0
-    assert got[0] + got[15] == expected
+    assert result[0] + result[15] == expected
     with ThreadPoolExecutor(4) as pool:
-        found = [*pool.map(lambda step: seen(images, whole[::step])[::step], (1, -1, 1, -1))]
-    assert found == [expected] * 4
+        actual = [*pool.map(lambda step: digests_and_labels(images, complete_count[::step])[::step], (1, -1, 1, -1))]
+    assert actual == [expected] * 4
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are counted in /proc")
-def test_many_sets_read_by_turns_keep_few_files_open(dataset):
+def test_alternating_reads_of_many_sets_keep_few_files_open(dataset):
     import resource
 
     data = [corruptset.open(dataset(repeat=6, containers=("hdf5",))) for _ in range(12)]
@@ -210,7 +210,7 @@ def test_many_sets_read_by_turns_keep_few_files_open(dataset):
 
 
 @pytest.mark.parametrize("encoding", ["png", "jpeg"])
-def test_a_truncated_image_is_refused_although_pillow_is_set_to_accept_it(dataset, encoding, monkeypatch):
+def test_truncated_image_is_rejected_even_if_pillow_accepts_it(dataset, encoding, monkeypatch):
     root = dataset(encoding_format=encoding, containers=("folder",))
     file = next(path for path in sorted(root.glob("images/fog/3/**/*")) if path.is_file())
     file.write_bytes(file.read_bytes()[:-40])
@@ -221,10 +221,10 @@ def test_a_truncated_image_is_refused_although_pillow_is_set_to_accept_it(datase
 
 
 @pytest.mark.parametrize(
-    ("number", "says"), [(errno.EMFILE, "ulimit -n"), (errno.EACCES, "permissions"), (errno.EIO, "disk")]
+    ("number", "message"), [(errno.EMFILE, "ulimit -n"), (errno.EACCES, "permissions"), (errno.EIO, "disk")]
 )
 @pytest.mark.parametrize("container", ["folder", "hdf5"])
-def test_a_problem_of_the_machine_is_not_reported_as_damage(dataset, monkeypatch, container, number, says):
+def test_machine_error_is_not_reported_as_damage(dataset, monkeypatch, container, number, message):
     root = dataset(containers=(container,))
     images = corruptset.open(root)["fog/3"]
     assert len(images.labels) == len(images)  # the records were read before
@@ -233,11 +233,11 @@ def test_a_problem_of_the_machine_is_not_reported_as_damage(dataset, monkeypatch
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr("os.open" if container == "folder" else "h5py.File", refuse)
-    with pytest.raises(MachineError, match=f"{os.strerror(number)}.*{says}"):
+    with pytest.raises(MachineError, match=f"{os.strerror(number)}.*{message}"):
         images[0]
 
 
-def test_reading_in_threads_leaves_no_warning_filter_behind(templates):
+def test_reading_in_threads_leaves_no_warning_filter(templates):
     images = corruptset.open(templates(encoding_format="jpeg"))["fog/3"]
     before = list(warnings.filters)
     with ThreadPoolExecutor(8) as pool:
@@ -258,6 +258,6 @@ assert not heavy, heavy
 """
 
 
-def test_a_consumer_imports_nothing_heavy(templates):
+def test_reading_imports_no_heavy_modules(templates):
     directories = [str(templates(encoding_format=form)) for form in ("png", "jpeg")]
     subprocess.run([sys.executable, "-W", "error", "-c", LIGHT, *directories], check=True)

@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 import pytest
-from browsers import axe_violations, opened_browser, visits
+from browsers import axe_violations, open_browser, page_visitor
 from PIL import Image
 
 import corruptset
@@ -22,8 +22,8 @@ LEVELS = '[[sets]]\nclean = true\n\n[[sets]]\ncorruptions = ["fade_black"]\nleve
 
 @pytest.fixture(scope="module")
 def browser():
-    with opened_browser() as opened:
-        yield opened
+    with open_browser() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def builds(shared_data):
 @pytest.fixture
 def visit(browser, builds):
     """Open the page of a build."""
-    with visits(browser) as open_page:
+    with page_visitor(browser) as open_page:
         yield lambda name, address=None, **options: open_page(address or (builds[name] / PAGE).as_uri(), **options)
 
 
@@ -54,7 +54,7 @@ def visit(browser, builds):
         ("levels", "light", 400, 800),
     ],
 )
-def test_axe_finds_nothing_and_the_first_screen_has_an_image(visit, tmp_path, name, scheme, width, height):
+def test_first_screen_has_image_and_passes_axe(visit, tmp_path, name, scheme, width, height):
     page = visit(name, color_scheme=scheme, viewport={"width": width, "height": height}, bypass_csp=True)
     box = page.locator("figure .large").first.bounding_box()
     assert box["y"] + box["height"] < height
@@ -71,12 +71,12 @@ def test_axe_finds_nothing_and_the_first_screen_has_an_image(visit, tmp_path, na
         assert page.evaluate("document.documentElement.scrollWidth") <= narrower
 
 
-def test_from_a_server_it_asks_for_nothing_more_and_what_is_copied_is_the_digest(visit, builds):
-    asked = []
+def test_served_page_requests_nothing_more_and_copies_digest(visit, builds):
+    requests = []
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         def log_message(self, format, *arguments):
-            asked.append(self.path)
+            requests.append(self.path)
 
     handler = functools.partial(Handler, directory=str(builds["plain"]))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -88,7 +88,7 @@ def test_from_a_server_it_asks_for_nothing_more_and_what_is_copied_is_the_digest
         page.locator(".status", has_text="Copied").wait_for()
         assert page.evaluate("navigator.clipboard.readText()") == corruptset.open(builds["plain"]).digest
         server.shutdown()
-    assert asked == [f"/{PAGE}"]
+    assert requests == [f"/{PAGE}"]
 
 
 def are_shown(page, selector):
@@ -96,7 +96,7 @@ def are_shown(page, selector):
     return set(page.evaluate(f"[...document.querySelectorAll({selector!r})].map(n => n.checkVisibility())"))
 
 
-def test_without_a_script_all_of_it_is_there(visit):
+def test_page_without_script_is_complete(visit):
     page = visit("plain", java_script_enabled=False)
     row = page.locator("#sets-contrast")
     assert not row.locator("table").is_visible()
@@ -113,7 +113,7 @@ def test_without_a_script_all_of_it_is_there(visit):
     assert link.bounding_box()["width"] > 2 * before
 
 
-def test_an_image_opens_large_by_keyboard(visit):
+def test_image_is_enlarged_by_keyboard(visit):
     page = visit("plain")
     link = page.locator("#image-contrast\\/3 a")
     link.focus()
@@ -141,47 +141,47 @@ def test_an_image_opens_large_by_keyboard(visit):
         page.get_by_role("button", name="Close").click()
 
 
-def test_filters(visit):
+def test_filters_hide_sets(visit):
     page = visit("plain")
 
     def images():
-        shown = page.locator("figure[data-severity]:visible").all()
-        return [one.get_attribute("id").removeprefix("image-") for one in shown]
+        figures = page.locator("figure[data-severity]:visible").all()
+        return [element.get_attribute("id").removeprefix("image-") for element in figures]
 
-    everything = images()
+    all_images = images()
     page.get_by_label("Corruption").select_option("contrast")
     assert {name.partition("/")[0] for name in images()} == {"contrast", "contrast-3+brightness-2"}
     page.get_by_label("Severity or level").select_option("5")
     assert images() == ["contrast/5"]
-    assert page.locator(".status").text_content() == f"1 of {len(everything)} sets with an image are shown"
+    assert page.locator(".status").text_content() == f"1 of {len(all_images)} sets with an image are shown"
     page.get_by_label("Family").select_option("weather")
     assert images() == []
     assert page.get_by_text("No set matches these filters.").is_visible()
     page.get_by_role("button", name="Show all").click()
     page.wait_for_timeout(50)
-    assert images() == everything
+    assert images() == all_images
     assert not page.get_by_text("No set matches these filters.").is_visible()
 
 
 @pytest.mark.parametrize("script", [True, False])
-def test_another_sample_is_shown_under_every_set(visit, script):
+def test_selected_sample_is_shown_for_every_set(visit, script):
     page = visit("plain", java_script_enabled=script)
 
-    def seen():
+    def visible_images():
         return [page.locator(f"#image-contrast\\/{severity}").screenshot() for severity in (1, 5)]
 
-    before = seen()
+    before = visible_images()
     page.locator("#sample-1").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     assert page.locator("#sample-3").is_checked()
-    after = seen()
-    assert all(one != other for one, other in zip(before, after, strict=True))
+    after = visible_images()
+    assert all(first != other for first, other in zip(before, after, strict=True))
     page.locator("#sample-1").check()
-    assert seen() == before
+    assert visible_images() == before
 
 
-def test_every_control_is_reached_and_seen(visit):
+def test_every_control_is_reachable_and_visible(visit):
     page = visit("plain")
     expected = page.evaluate(
         "[...document.querySelectorAll('a[href], button, select, input:checked, [tabindex=\"0\"], summary')]"
@@ -198,15 +198,15 @@ def test_every_control_is_reached_and_seen(visit):
     assert reached == expected
 
 
-def test_print_shows_everything_and_no_buttons(visit):
+def test_print_shows_everything_without_buttons(visit):
     page = visit("levels")
     page.emulate_media(media="print")
     assert (are_shown(page, ".block"), are_shown(page, "button")) == ({True}, {False})
-    assert all(one.bounding_box()["height"] > 100 for one in page.locator("details table").all())
+    assert all(element.bounding_box()["height"] > 100 for element in page.locator("details table").all())
     assert page.evaluate("getComputedStyle(document.querySelector('.block')).breakInside") == "auto"
 
 
-def test_nothing_of_a_grid_is_cut_off_on_narrow_paper_and_values_keep_one_line(visit):
+def test_grid_is_complete_on_narrow_paper_with_values_on_one_line(visit):
     page = visit("grid", viewport={"width": 200, "height": 800})
     fits = "[...document.querySelectorAll('{}')].every(n => n.scrollWidth <= n.parentNode.clientWidth)"
     assert not page.evaluate(fits.format(".matrix"))
@@ -217,15 +217,15 @@ def test_nothing_of_a_grid_is_cut_off_on_narrow_paper_and_values_keep_one_line(v
     assert max(page.evaluate("[...document.querySelectorAll('#sets-contrast td')].map(n => n.clientHeight)")) < 40
 
 
-def test_images_of_a_severity_have_one_head_and_names_break_only_between_words(visit):
+def test_severity_images_share_heading_and_names_break_between_words(visit):
     page = visit("plain")
     heads = page.locator(".heads .strip > span")
     assert heads.all_text_contents() == ["clean", *(f"severity {severity}" for severity in range(1, 6))]
-    left = [one.bounding_box()["x"] for one in heads.all()]
+    left = [element.bounding_box()["x"] for element in heads.all()]
     for name in ("brightness", "contrast"):
         images = page.locator(f"#sets-{name} > .strip > figure").all()
-        assert [one.bounding_box()["x"] for one in images] == pytest.approx(left, abs=1)
-        assert all(one.bounding_box()["width"] > 150 for one in images)
+        assert [element.bounding_box()["x"] for element in images] == pytest.approx(left, abs=1)
+        assert all(item.bounding_box()["width"] > 150 for item in images)
         spark = page.locator(f"#sets-{name} .spark-figure")
         assert spark.locator("figcaption").text_content() == "SSIM"
         assert spark.locator("text.y").all_text_contents() == ["0", "1"]

@@ -31,7 +31,7 @@ def chart(*models, x_texts=None):
     return line_chart("fog", "severity", "error, %", lines, (0, 100), x_texts)
 
 
-def test_lines_marks_intervals_and_axes():
+def test_charts_have_lines_marks_intervals_and_axes():
     text = chart([Point(0, 0), Point(5, 50, (25, 75)), Point(10, 100)]).svg()
     assert 'd="M48.0 138.0L144.0 74.0L240.0 10.0"' in text
     spots = re.findall(r'<use class="spot m0 d0" x="([\d.]+)" y="([\d.]+)" href="#marker-0"', text)
@@ -51,7 +51,7 @@ def test_lines_marks_intervals_and_axes():
     assert not {"<x>", "<y>", "<z>"} & set(re.findall("<[xyz]>", hostile))
 
 
-def test_a_metric_has_a_band_marks_and_gaps():
+def test_metric_chart_has_band_marks_and_gaps():
     values, spread = [1.0, None, 0.5, 0.0], [0.25, None, 0.25, None]
     metric = metric_chart("MS-SSIM", "severity", [1, 2, 3, 4], values, spread, (0, 1), [Mark(0.9, "aim at 1")])
     text = metric.svg()
@@ -83,9 +83,9 @@ def test_ticks_are_few_round_and_inside():
         assert all(low - 1e-9 <= tick <= high + 1e-9 and len(f"{tick:.4g}") <= 7 for tick in ticks)
 
 
-def test_what_is_said_of_many_models_and_of_quadrants():
-    said = chart(*([Point(0, 1), Point(1, 1)] for _ in range(8))).summary
-    assert said.endswith("net-5 begins at 1 at 0 and stays at 1 at 1; 2 more models in the table.")
+def test_summaries_describe_many_models_and_quadrants():
+    message = chart(*([Point(0, 1), Point(1, 1)] for _ in range(8))).summary
+    assert message.endswith("net-5 begins at 1 at 0 and stays at 1 at 1; 2 more models in the table.")
     lines = [Line(n, f"net-{n}", [Point(n, n)]) for n in range(7)]
     many = quadrant_chart("t", "x", "y", lines, (3, 3), ["I"] * 7)
     assert many.summary.endswith("net-5 at 5.00 and 5.0, quadrant I; 1 more model in the table.")
@@ -117,24 +117,24 @@ def contrast(a, b):
     return (high + 0.05) / (low + 0.05)
 
 
-def mixed(colour, paper, share):
+def blend_colours(colour, paper, share):
     return tuple(round(share * a + (1 - share) * b) for a, b in zip(colour, paper, strict=True))
 
 
-def test_colours_can_be_told_from_the_paper_and_texts_from_shades():
+def test_colours_contrast_with_paper_and_text_with_shades():
     schemes = {False: {}, True: {}}
     for scheme in re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL):
         is_dark = "--paper: #15171a" in scheme or "--m0: #6cb8f0" in scheme
         schemes[is_dark] |= {
             name: getrgb(text) for name, text in re.findall(r"--([a-z0-9]+): (#[0-9a-f]{3,6})", scheme)
         }
-    for is_dark, found in schemes.items():
-        paper = found["paper"]
-        models = [found[f"m{n}"] for n in range(8)]
+    for is_dark, result in schemes.items():
+        paper = result["paper"]
+        models = [result[f"m{n}"] for n in range(8)]
         assert all(contrast(colour, paper) >= 3 for colour in models)
         if not is_dark:  # SVG files use the same colours.
             assert [getrgb(c) for c in re.findall(r"\.m\d { color: (#\w+)", FILE_STYLE)] == models
             assert [getrgb(c) for c in re.findall(r"\.(?:up-1|down-3) { fill: (#\w+)", FILE_STYLE)] == [
-                mixed(found["up"], paper, 0.1),
-                mixed(found["down"], paper, 0.32),
+                blend_colours(result["up"], paper, 0.1),
+                blend_colours(result["down"], paper, 0.32),
             ]

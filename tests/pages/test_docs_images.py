@@ -31,8 +31,8 @@ def test_every_image_is_used_and_small():
 
 @pytest.mark.ci
 @pytest.mark.parametrize("name", ["readme", "gallery-mnist-severities"])
-def test_an_image_is_what_the_program_draws(name):
+def test_image_equals_output_of_program(name):
     files = IMAGES / f"{name}.jpg", io.BytesIO(DRAW["jpeg"](DRAW["SHEETS"][name]()))
-    stored, drawn = (np.asarray(Image.open(file)).astype(int) for file in files)
+    decoded, expected = (np.asarray(Image.open(file)).astype(int) for file in files)
     # Other JPEG decoders may round differently.
-    np.testing.assert_allclose(stored, drawn, atol=3)
+    np.testing.assert_allclose(decoded, expected, atol=3)

@@ -7,7 +7,7 @@ import re
 from corruptset.pages.document import text_file, visible
 
 
-def test_the_script_makes_no_markup_of_text():
+def test_script_creates_no_markup_from_text():
     script = text_file("page.js")
     assert not re.search(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|Function\(|fetch\(|XMLHttp|import\(", script
@@ -15,8 +15,8 @@ def test_the_script_makes_no_markup_of_text():
     assert "</script" not in script.lower()
 
 
-def test_what_cannot_be_seen_becomes_an_escape():
-    for text, shown in (
+def test_invisible_characters_are_escaped():
+    for text, escaped in (
         ("plain – größer", "plain – größer"),
         ("a\u202eb", "a\\u202eb"),
         ("a\x00\x1b[0m", "a\\x00\\x1b[0m"),
@@ -25,4 +25,4 @@ def test_what_cannot_be_seen_becomes_an_escape():
         (2.5, 2.5),
         (None, None),
     ):
-        assert visible(text) == shown
+        assert visible(text) == escaped

@@ -81,14 +81,14 @@ def _set(**variables: str) -> Callable[[Shown], dict[str, str]]:
     return lambda plain: variables
 
 
-def _opencv_baseline(plain: Shown) -> dict[str, str]:
+def _opencv_baseline(baseline: Shown) -> dict[str, str]:
     # OpenCV chooses these at run time, and only warns of unknown names
-    return {"OPENCV_CPU_DISABLE": ",".join(word[1:] for word in plain["opencv"].split() if word.startswith("*"))}
+    return {"OPENCV_CPU_DISABLE": ",".join(word[1:] for word in baseline["opencv"].split() if word.startswith("*"))}
 
 
-def _numpy_baseline(plain: Shown) -> dict[str, str]:
+def _numpy_baseline(baseline: Shown) -> dict[str, str]:
     # numpy does not start if a name is not one of its switches
-    return {"NPY_DISABLE_CPU_FEATURES": plain["numpy"].replace("baseline alone", "")}
+    return {"NPY_DISABLE_CPU_FEATURES": baseline["numpy"].replace("baseline alone", "")}
 
 
 def _numba(name: str) -> Callable[[Shown], dict[str, str]]:
@@ -119,23 +119,23 @@ ROWS = (
 def run(command: list[str], failure: str, environment: dict[str, str] | None = None) -> str:
     """Return the output of a command, or raise `CannotRun` with the last line of its error."""
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        result = subprocess.run(command, env=environment, capture_output=True, text=True)
     except OSError as e:
         raise CannotRun(f"{failure}: {e}") from None
-    if done.returncode != 0:
-        raise CannotRun(f"{failure}: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
-    return done.stdout
+    if result.returncode != 0:
+        raise CannotRun(f"{failure}: {(result.stderr.strip().splitlines() or ['no message'])[-1]}")
+    return result.stdout
 
 
-def interpreter(version: str | None, given: tuple[str, ...] = ()) -> str:
+def interpreter(version: str | None, arguments: tuple[str, ...] = ()) -> str:
     """Return a working Python of a version: the running one, a given one, one on PATH, or one of pyenv."""
     if version is None:
         return sys.executable
-    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/*/bin/python{version}")
-    says = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
-    for candidate in (sys.executable, *given, f"python{version}", *map(str, kept)):
+    installed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/*/bin/python{version}")
+    message = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
+    for candidate in (sys.executable, *arguments, f"python{version}", *map(str, installed)):
         with contextlib.suppress(CannotRun):  # a shim of pyenv fails if no version is set
-            if run([candidate, "-c", says], "").strip() == version:
+            if run([candidate, "-c", message], "").strip() == version:
                 return candidate
     raise CannotRun(f"no working python{version} was found: --python PATH names one")
 
@@ -224,17 +224,17 @@ class Comparison:
             # every row creates its own kernels and tables, because it may affect them
             environment["CORRUPTSET_CACHE"] = f"{out}/cache"
             start = [*python, "-c", "from corruptset.cli import main; main()", "build", str(HERE / "golden.toml")]
-            printed = run(
+            output = run(
                 [*start, "--out", out, *"--json --jobs 1 --metrics 0".split()], "the build failed", environment
             )
             shown = in_force(python, environment, f"{out}/cache/kernels")
             if self.golden:
                 command = [*python, str(ROOT / "tests/golden")]
-                done = subprocess.run(command, env=environment, capture_output=True, text=True)
+                test = subprocess.run(command, env=environment, capture_output=True, text=True)
                 shown[GOLDEN] = (
-                    f"{'WRONG ' * bool(done.returncode)}{done.stdout}{done.stderr * bool(done.returncode)}".strip()
+                    f"{'WRONG ' * bool(test.returncode)}{test.stdout}{test.stderr * bool(test.returncode)}".strip()
                 )
-        return json.loads(printed)["digest"], shown
+        return json.loads(output)["digest"], shown
 
     def _start(self, row: Row) -> tuple[list[str], dict[str, str]]:
         python, needed = self.environments.get(row.lock, row.python, row.emulated)
@@ -248,8 +248,8 @@ class Comparison:
 
 def in_force(python: list[str], environment: dict[str, str], *kernels: str) -> Shown:
     """Return the report of `in_force.py` for a Python and an environment."""
-    printed = run([*python, str(HERE / "in_force.py"), *kernels], "what is in force cannot be asked", environment)
-    return json.loads(printed.splitlines()[-1])
+    output = run([*python, str(HERE / "in_force.py"), *kernels], "what is in force cannot be asked", environment)
+    return json.loads(output.splitlines()[-1])
 
 
 def main() -> int:
@@ -261,30 +261,30 @@ def main() -> int:
     parser.add_argument("--emulated", type=Path, metavar="ROOT", help="an arm64 system with python3, for its rows")
     parser.add_argument("--golden", action="store_true", help="compare the recorded golden digests in every row, too")
     arguments = parser.parse_args()
-    wanted = [name.strip() for name in arguments.only.split(",")]
-    if unknown := set(wanted) - {row.name for row in ROWS}:
+    expected_values = [name.strip() for name in arguments.only.split(",")]
+    if unknown := set(expected_values) - {row.name for row in ROWS}:
         parser.error(f"no such row: {', '.join(sorted(unknown))}")
     arguments.environments.mkdir(parents=True, exist_ok=True)
     root = arguments.emulated and arguments.emulated.resolve()
     environments = Environments(arguments.environments.resolve(), tuple(arguments.python), root)
     comparison = Comparison(environments, arguments.golden)
-    digests, skipped, wrong = set(), 0, 0
-    for row in (row for row in ROWS if row.name in wanted):
+    digests, skipped, problems = set(), 0, 0
+    for row in (row for row in ROWS if row.name in expected_values):
         started = time.monotonic()
         try:
             digest, shown = comparison.build(row)
         except (CannotRun, NoEffect) as e:
             skipped += 1
-            why = "not run" if isinstance(e, CannotRun) else "shows nothing here, this machine is so without it"
-            print(f"{row.name:19} {why}: {e}", flush=True)
+            reason = "not run" if isinstance(e, CannotRun) else "shows nothing here, this machine is so without it"
+            print(f"{row.name:19} {reason}: {e}", flush=True)
             continue
         digests.add(digest)
-        wrong += shown.get(GOLDEN, "").startswith("WRONG")
+        problems += shown.get(GOLDEN, "").startswith("WRONG")
         print(f"{row.name:19} {digest} {time.monotonic() - started:5.0f} s", flush=True)
         for name in (*row.shows, *[GOLDEN] * arguments.golden):
             print(f"{'':19} {name}: {shown[name]}", flush=True)
-    print(f"{len(wanted) - skipped} rows, digests: {len(digests)}; {skipped} not run, or without effect")
-    return int(len(digests) != 1 or wrong > 0)
+    print(f"{len(expected_values) - skipped} rows, digests: {len(digests)}; {skipped} not run, or without effect")
+    return int(len(digests) != 1 or problems > 0)
 
 
 if __name__ == "__main__":

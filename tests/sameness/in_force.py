@@ -67,14 +67,14 @@ def kernels_in(folder: str) -> str:
 def blas_in_force() -> str:
     """Return the kernels that every loaded OpenBLAS has chosen, by the folder that its library lies in."""
     maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
-    found = []
+    results = []
     for path in sorted({Path(line.split(maxsplit=5)[5]) for line in maps if "openblas" in line}):
         library = ctypes.CDLL(str(path))
         if name := next((name for name in _CORENAMES if hasattr(library, name)), None):
             function = getattr(library, name)
             function.restype = ctypes.c_char_p
-            found.append(f"{path.parent.name.removesuffix('.libs').partition('_')[0]} {function().decode()}")
-    return ", ".join(found) or "no OpenBLAS"
+            results.append(f"{path.parent.name.removesuffix('.libs').partition('_')[0]} {function().decode()}")
+    return ", ".join(results) or "no OpenBLAS"
 
 
 def main() -> None:

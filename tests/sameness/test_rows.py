@@ -19,7 +19,7 @@ class Here:
         return [sys.executable], {}
 
 
-def test_an_environment_has_the_extra_that_builds(tmp_path, monkeypatch):
+def test_environment_has_build_extra(tmp_path, monkeypatch):
     """Whether the extra `build` is installed, without which datasets cannot be built."""
     ran = []
     monkeypatch.setattr(compare, "run", lambda command, *_: ran.append(command))
@@ -31,7 +31,7 @@ def test_an_environment_has_the_extra_that_builds(tmp_path, monkeypatch):
 
 
 @pytest.mark.ci
-def test_a_switch_that_does_nothing_is_not_called_equal():
+def test_switch_without_effect_is_not_reported_as_equal():
     comparison = compare.Comparison(Here())
     for row in (
         compare.Row("misspelt", ("numba",), lambda plain: {"NUMBA_CPU_NAMES": "generic"}),

@@ -12,14 +12,14 @@ def data(shared_data):
 
 
 @pytest.fixture(scope="session")
-def everything(data, tmp_path_factory):
+def full_report(data, tmp_path_factory):
     """Return a results page of three models with scores of every kind."""
     scores = full_scores(data, "net-a", "net-b", "net-c")
     return report_page(data, scores, tmp_path_factory.mktemp("report") / "r.html"), scores
 
 
 @pytest.fixture(scope="session")
-def flips(data, tmp_path_factory):
+def flips_report(data, tmp_path_factory):
     """Return a results page of two models with their predictions."""
     scores, predictions = random_scores(data, "net-a", "net-b")
     out = tmp_path_factory.mktemp("report") / "r.html"

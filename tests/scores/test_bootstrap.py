@@ -21,12 +21,12 @@ def samples(tmp_path_factory):
 
 @settings(deadline=None, max_examples=8)
 @given(st.lists(st.sampled_from([0, 1, np.nan]), min_size=11, max_size=11), st.integers(0, 2**53 - 1))
-def test_all_images_with_a_value_first_and_then_each_resample(samples, values, seed):
+def test_bootstrap_starts_with_all_images_followed_by_resamples(samples, values, seed):
     estimate = images_of(samples, seed).estimates({"x": np.array(values, np.float32)})["x"]
     assert estimate.shape == (1001,)
-    for place, rows in [(0, range(11)), *((1 + n, reference_scores.drawn(seed, 11, n)) for n in (0, 1, 99))]:
-        there = [values[row] for row in rows if values[row] == values[row]]
-        assert estimate[place] == pytest.approx(np.mean(there) if there else np.nan, nan_ok=True)
+    for place, rows in [(0, range(11)), *((1 + n, reference_scores.draw_units(seed, 11, n)) for n in (0, 1, 99))]:
+        finite = [values[row] for row in rows if values[row] == values[row]]
+        assert estimate[place] == pytest.approx(np.mean(finite) if finite else np.nan, nan_ok=True)
 
 
 def test_regions_are_drawn_with_their_image(tmp_path):
@@ -41,14 +41,14 @@ def test_regions_are_drawn_with_their_image(tmp_path):
     estimate = images.estimates({"x": flags})["x"]
     assert estimate[0] == pytest.approx(4 / 7)
     for resample in range(30):
-        together = [flag for source in reference_scores.drawn(5, 3, resample) for flag in of_image[source]]
+        together = [flag for source in reference_scores.draw_units(5, 3, resample) for flag in of_image[source]]
         assert estimate[1 + resample] == pytest.approx(np.mean(together))
     # This also holds for the selected images.
     chosen = images_of(samples[1:6], 5)
     assert (chosen.bootstrap.units, chosen.estimates({"x": flags[1:6]})["x"][0]) == (2, pytest.approx(2 / 5))
 
 
-def test_every_set_and_every_model_has_the_same_resamples(samples):
+def test_every_set_and_model_has_same_resamples(samples):
     rng = np.random.default_rng(0)
     values = {i: rng.random(11) < 0.5 for i in range(SETS_AT_ONCE + 3)}
     images = images_of(samples, 0)
@@ -62,9 +62,9 @@ def test_every_set_and_every_model_has_the_same_resamples(samples):
     assert len(set(one.means(columns)[:, 0].tolist())) > 990
 
 
-def test_of_sets_that_differ_by_chance_alone_no_spread_is_told():
-    right = np.random.default_rng(0).random((400, 53)) < 0.75
-    accuracies = Images(None, Bootstrap(400)).estimates(dict(enumerate(right.T)))
+def test_accuracies_that_differ_by_chance_have_no_spread():
+    correct = np.random.default_rng(0).random((400, 53)) < 0.75
+    accuracies = Images(None, Bootstrap(400)).estimates(dict(enumerate(correct.T)))
     cv = cv_percent(list(accuracies.values()))
     assert min(cv[1:]) > cv[0] > 2
     assert interval_of(cv, is_spread=True) == (0, cv[0])
@@ -74,9 +74,9 @@ def test_of_sets_that_differ_by_chance_alone_no_spread_is_told():
     assert 7 < low < 8.79 < high < 11
 
 
-def test_what_has_no_value_and_seeds_that_are_none(samples):
-    for estimate, wanted in (([0.5, np.nan, 0.25], (0.5, (0.25, 0.25))), ([np.nan, 0.5], (None, None))):
-        assert (value(np.array(estimate)), interval_of(np.array(estimate))) == wanted
+def test_missing_values_and_invalid_seeds_are_handled(samples):
+    for estimate, expected in (([0.5, np.nan, 0.25], (0.5, (0.25, 0.25))), ([np.nan, 0.5], (None, None))):
+        assert (value(np.array(estimate)), interval_of(np.array(estimate))) == expected
         assert stored_resamples(np.array(estimate)) is None or estimate[0] != 0.5
     assert interval_of(np.array([0.5, np.nan]), is_spread=True) is None
     assert np.isnan(Bootstrap(1).means(np.ones((1, 2)))).all()

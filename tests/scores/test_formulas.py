@@ -12,7 +12,7 @@ import reference_scores
 from corruptset.scores.formulas import corruption_error, cv_percent, ratio, rb_index
 
 
-def test_what_cannot_be_divided_is_no_number():
+def test_undefined_ratio_is_nan():
     for undefined in (
         ratio(np.array([1.0]), np.array([0.0])),
         rb_index(np.array([0.0]), [np.array([0.5])]),
@@ -35,7 +35,7 @@ the same.
 """
 
 
-def test_published_rows_give_the_published_mce():
+def test_published_rows_give_published_mce():
     places = list(zip(ROWS[0][1:], ROWS[1][1:], strict=True))
     rows = {row[0]: dict(zip(places, map(float, row[1:]), strict=True)) for row in ROWS[2:]}
     errors = {

@@ -46,11 +46,11 @@ def imagenet_c(data: Dataset, model: Accuracies, baseline: Accuracies) -> Accura
 
 def two_factor(data: Dataset, model: Accuracies, baseline: Accuracies) -> Accuracies:
     """Compute mean and coefficient of variation over the 69 named and the 53 distinct sets."""
-    named = np.array([model[data.aliases[f"type {number}"]] for number in range(1, 70)])
+    typed_values = np.array([model[data.aliases[f"type {number}"]] for number in range(1, 70)])
     distinct = np.array(list(model.values()))
     return {
-        "two_factor.mean_accuracy": named.mean(),
-        "two_factor.cv_percent": 100 * named.std() / named.mean(),
+        "two_factor.mean_accuracy": typed_values.mean(),
+        "two_factor.cv_percent": 100 * typed_values.std() / typed_values.mean(),
         "two_factor.distinct_mean_accuracy": distinct.mean(),
         "two_factor.distinct_cv_percent": 100 * distinct.std() / distinct.mean(),
     }

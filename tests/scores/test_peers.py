@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def torchvision_beside_a_cpu_torch():
+def torchvision_with_cpu_torch():
     return let_torchvision_be_imported()
 
 
@@ -41,7 +41,7 @@ def write_logits(data, folder, seed):
     return logits
 
 
-def test_robustbench(data, tmp_path, monkeypatch):
+def test_scores_match_robustbench(data, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
     # The installed package imports autoattack, which its requirements install under another name (docs/use-it-with.md).
     monkeypatch.setitem(sys.modules, "autoattack", pytest.importorskip("pyautoattack"))
@@ -59,17 +59,17 @@ def test_robustbench(data, tmp_path, monkeypatch):
         return torch.tensor([[number, row] for row in range(len(labels))]), labels
 
     def model(images):
-        every = np.stack([mine[name] for name in numbers])
-        return torch.from_numpy(every[images[:, 0], images[:, 1]])
+        all_logits = np.stack([mine[name] for name in numbers])
+        return torch.from_numpy(all_logits[images[:, 0], images[:, 1]])
 
     places = (BenchmarkDataset.imagenet, ThreatModel.corruptions)
     monkeypatch.setitem(bench.CORRUPTION_DATASET_LOADERS[places[0]], places[1], load)
     # The baseline is in a file of its repository.
     columns = pandas.MultiIndex.from_tuples([(c, s) for c in reference_scores.FIFTEEN for s in range(1, 6)])
-    right = [(other[f"{c}/{s}"].argmax(axis=1) == data["clean"].labels).mean() for c, s in columns]
+    correct = [(other[f"{c}/{s}"].argmax(axis=1) == data["clean"].labels).mean() for c, s in columns]
     folder = tmp_path / "model_info/imagenet/corruptions"
     folder.mkdir(parents=True)
-    pandas.DataFrame([right], index=["AlexNet"], columns=columns).to_csv(folder / "unaggregated_results.csv")
+    pandas.DataFrame([correct], index=["AlexNet"], columns=columns).to_csv(folder / "unaggregated_results.csv")
     monkeypatch.chdir(tmp_path)
     accuracy, mce = bench.corruptions_evaluation(50, "", *places, torch.device("cpu"), model, 200, False, None, "mine")
     scores = corruptset.score(data, tmp_path / "mine", baseline=tmp_path / "other")
@@ -77,7 +77,7 @@ def test_robustbench(data, tmp_path, monkeypatch):
     assert scores.get("mce") == pytest.approx(mce, abs=1e-9)
 
 
-def test_timm(data, tmp_path):
+def test_scores_match_timm(data, tmp_path):
     torch = pytest.importorskip("torch")
     accuracy = pytest.importorskip("timm.utils").accuracy
     logits = write_logits(data, tmp_path / "mine", 0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import small_builds
 from predictions import all_kinds
-from surrogates import Linear, seeded, write_model
+from surrogates import Linear, seeded_network, write_model
 
 import corruptset
 from corruptset.errors import ModelError, ParameterError, PredictionError, UnknownCorruption
@@ -73,59 +73,59 @@ def directory(shared_data):
 
 
 def read(file):
-    with np.load(file, allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}
+    with np.load(file, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
 
 
-def test_each_set_has_a_file_named_by_its_id(directory, shared_data, tmp_path):
-    model, told, out = Model(), [], tmp_path / "p"
-    done = corruptset.predict(directory, model, out, progress=lambda *event: told.append(event))
-    data, everything = corruptset.open(directory), small_builds.read_files(out)
-    assert set(everything) == {"predictions.json", *(f"{name}.npz" for name in SETS)}
+def test_each_set_has_file_named_by_id(directory, shared_data, tmp_path):
+    model, events, out = Model(), [], tmp_path / "p"
+    result = corruptset.predict(directory, model, out, progress=lambda *event: events.append(event))
+    data, files = corruptset.open(directory), small_builds.read_files(out)
+    assert set(files) == {"predictions.json", *(f"{name}.npz" for name in SETS)}
     for name in SETS:
         logits = read(out / f"{name}.npz")["logits"]
         assert (logits.shape, logits.dtype) == ((20, 10), np.float32)
         np.testing.assert_array_equal(logits, np.concatenate([model.logits(i[None]) for i in data[name].images()]))
-        assert done.accuracy[name] == (logits.argmax(axis=1) == data[name].labels).mean()
+        assert result.accuracy[name] == (logits.argmax(axis=1) == data[name].labels).mean()
     head = json.loads((out / "predictions.json").read_text())
-    wanted = {"model": "stand-in", "digest": data.digest, "kind": "logits", "weights": "sha256:stand-in"}
-    assert head == head | wanted
-    assert (done.images, done.kept, done.model, done.digest) == (60, (), "stand-in", data.digest)
-    assert told[:2] == [("loading the model", 0, 0), ("predicting", 7, 60)]
-    assert told[-1] == ("predicting", 60, 60)
-    assert [now for _, now, _ in told] == sorted(now for _, now, _ in told)
+    expected = {"model": "stand-in", "digest": data.digest, "kind": "logits", "weights": "sha256:stand-in"}
+    assert head == head | expected
+    assert (result.images, result.kept, result.model, result.digest) == (60, (), "stand-in", data.digest)
+    assert events[:2] == [("loading the model", 0, 0), ("predicting", 7, 60)]
+    assert events[-1] == ("predicting", 60, 60)
+    assert [count for _, count, _ in events] == sorted(count for _, count, _ in events)
     # A virtual dataset gives the same predictions as a stored one.
     virtual = corruptset.open(directory, source=f"folder:{shared_data.crops()}")
-    assert corruptset.predict(virtual, Model(), tmp_path / "made", progress=False).accuracy == done.accuracy
-    assert small_builds.read_files(tmp_path / "made") == everything
+    assert corruptset.predict(virtual, Model(), tmp_path / "made", progress=False).accuracy == result.accuracy
+    assert small_builds.read_files(tmp_path / "made") == files
 
 
-def test_each_kind_follows_from_the_logits(directory, tmp_path):
+def test_every_kind_is_computed_from_logits(directory, tmp_path):
     labels = corruptset.open(directory)["clean"].labels
-    stored = {}
+    fields = {}
     for kind in ("logits", "probs", "top", "rank"):
-        done = corruptset.predict(directory, Model(), tmp_path / kind, kind=kind, sets=["clean"])
-        assert list(done.accuracy) == ["clean"]
-        stored |= read(tmp_path / kind / "clean.npz")
+        result = corruptset.predict(directory, Model(), tmp_path / kind, kind=kind, sets=["clean"])
+        assert list(result.accuracy) == ["clean"]
+        fields |= read(tmp_path / kind / "clean.npz")
         # Of equal values, the lowest class comes first, and no class is above the true one.
-        done = corruptset.predict(directory, Even(), tmp_path / "even" / kind, kind=kind, sets=["clean"])
-        assert done.accuracy["clean"] == (1.0 if kind == "rank" else (labels == 0).mean())
+        result = corruptset.predict(directory, Even(), tmp_path / "even" / kind, kind=kind, sets=["clean"])
+        assert result.accuracy["clean"] == (1.0 if kind == "rank" else (labels == 0).mean())
     assert read(tmp_path / "even/top/clean.npz")["top"].tolist() == [[0, 1, 2, 3, 4]] * 20
-    of_logits = all_kinds(stored["logits"], labels)
-    for name, wanted in {**of_logits["probs"], **of_logits["top"], **of_logits["rank"]}.items():
-        assert stored[name].dtype == (np.float32 if wanted.dtype.kind == "f" else np.int64)
-        np.testing.assert_allclose(stored[name], wanted, rtol=1e-5)
+    of_logits = all_kinds(fields["logits"], labels)
+    for name, expected in {**of_logits["probs"], **of_logits["top"], **of_logits["rank"]}.items():
+        assert fields[name].dtype == (np.float32 if expected.dtype.kind == "f" else np.int64)
+        np.testing.assert_allclose(fields[name], expected, rtol=1e-5)
 
 
-def test_the_same_call_goes_on_and_keeps_what_fits(directory, tmp_path):
+def test_repeated_call_resumes_and_keeps_matching_files(directory, tmp_path):
     out, model = tmp_path / "p", Model()
     corruptset.predict(directory, Model(), out, sets=["clean"])
     first = (out / "clean.npz").read_bytes()
-    done = corruptset.predict(directory, model, out)
-    assert (done.kept, done.images, model.asked, list(done.accuracy)) == (("clean",), 40, 40, SETS)
-    everything = small_builds.read_files(out)
-    assert corruptset.predict(directory, Model(), tmp_path / "q").accuracy == done.accuracy
-    assert small_builds.read_files(tmp_path / "q") == everything, "as in one go"
+    result = corruptset.predict(directory, model, out)
+    assert (result.kept, result.images, model.asked, list(result.accuracy)) == (("clean",), 40, 40, SETS)
+    files = small_builds.read_files(out)
+    assert corruptset.predict(directory, Model(), tmp_path / "q").accuracy == result.accuracy
+    assert small_builds.read_files(tmp_path / "q") == files, "as in one go"
     # Damaged files and files with other shapes are replaced.
     others = [b"", first[:-30], b"text", first.replace(b"logits", b"logitz")]
     for array in (np.zeros((19, 10), np.float32), np.zeros((20, 9), np.float32), np.zeros((20, 10))):
@@ -134,22 +134,22 @@ def test_the_same_call_goes_on_and_keeps_what_fits(directory, tmp_path):
     for content in others:
         (out / "clean.npz").write_bytes(content)
         assert corruptset.predict(directory, Model(), out).images == 20
-        assert small_builds.read_files(out) == everything
+        assert small_builds.read_files(out) == files
 
 
-def test_a_folder_of_other_predictions_is_refused(directory, shared_data, tmp_path):
+def test_folder_of_other_predictions_is_rejected(directory, shared_data, tmp_path):
     out, other = tmp_path / "p", shared_data.build(sets=["clean"])
     corruptset.predict(directory, Model(), out, sets=["clean"])
     before = small_builds.read_files(out)
-    digests = [corruptset.open(one).digest for one in (directory, other)]
+    digests = [corruptset.open(item).digest for item in (directory, other)]
 
-    def refused(says, of=directory, model=None, **options):
-        with pytest.raises(PredictionError) as caught:
-            corruptset.predict(of, model or Model(), out, **options)
-        assert says in str(caught.value)
+    def refused(message, dataset=directory, model=None, **options):
+        with pytest.raises(PredictionError) as exc_info:
+            corruptset.predict(dataset, model or Model(), out, **options)
+        assert message in str(exc_info.value)
 
     weights = "model 'stand-in' instead of 'another'; weights 'sha256:stand-in' instead"
-    refused(f"{out} contains other predictions: {weights}", model=Model(name="another"))
+    refused(f"{out} contains different predictions: {weights}", model=Model(name="another"))
     refused(f"digest '{digests[0]}' instead of '{digests[1]}'", other)
     refused("kind 'logits' instead of 'top'", kind="top")
     deeper = Model(arguments={"depth": 3})
@@ -161,7 +161,7 @@ def test_a_folder_of_other_predictions_is_refused(directory, shared_data, tmp_pa
     refused("contains .npz files but no predictions.json")
 
 
-def test_sets_are_chosen_by_id_alias_and_pattern(directory, tmp_path):
+def test_sets_are_selected_by_id_alias_and_pattern(directory, tmp_path):
     chosen = corruptset.predict(directory, Model(), tmp_path, sets=["b*", "contrast-3+brightness-2"])
     assert list(chosen.accuracy) == [SETS[0], SETS[2]]
     none = tmp_path / "q"
@@ -173,38 +173,38 @@ def test_sets_are_chosen_by_id_alias_and_pattern(directory, tmp_path):
         corruptset.predict(directory, Model(), none, kind="best")
     assert not none.exists()
     # A model with a minimum accuracy is first checked on clean images.
-    for least, shown in ((0.5, 20), (0.0, 0)):
-        model = Model(least_accuracy=least)
-        corruptset.predict(directory, model, tmp_path / f"shown {shown}", sets=["brightness/1"])
-        assert model.shown == shown
+    for min_accuracy, expected_count in ((0.5, 20), (0.0, 0)):
+        model = Model(least_accuracy=min_accuracy)
+        corruptset.predict(directory, model, tmp_path / f"shown {expected_count}", sets=["brightness/1"])
+        assert model.shown == expected_count
 
 
-def test_images_of_another_kind_are_refused_with_their_place(directory, tmp_path):
+def test_images_of_other_kind_are_rejected_with_position(directory, tmp_path):
     place = r"expects RGB images of 224x224 \(height x width\), but image 0 of the set 'brightness/1' is RGB, 32x32"
-    for model, says in (
+    for model, message in (
         (Model(size=(224, 224)), place),
         (Model(channels=1), "expects grey images of 32x32"),
         (Broken(), "returns NaN or infinite values for image"),
     ):
-        with pytest.raises(ModelError, match=says):
-            corruptset.predict(directory, model, tmp_path / says[:10])
+        with pytest.raises(ModelError, match=message):
+            corruptset.predict(directory, model, tmp_path / message[:10])
     assert not list(tmp_path.rglob("*.npz"))
 
 
 @pytest.mark.ci
-def test_a_network_from_its_file(directory, tmp_path):
+def test_network_is_loaded_from_file(directory, tmp_path):
     from small_nets import Plain
 
     arguments = {"channels": 3, "classes": 10, "side": 32}
-    net = seeded(lambda: Plain(**arguments))
+    net = seeded_network(lambda: Plain(**arguments))
     model_file = write_model(tmp_path, net, 32, "small_nets:Plain", arguments=arguments, name="plain")
     out = tmp_path / "p"
-    done = corruptset.predict(directory, model_file, out, batch=8)
+    result = corruptset.predict(directory, model_file, out, batch=8)
     model, data = corruptset.load_surrogate(model_file), corruptset.open(directory)
     logits = {name: read(out / f"{name}.npz")["logits"] for name in SETS}
     for name in SETS:
         np.testing.assert_allclose(logits[name], model.logits(data[name].array()), atol=1e-5)
-    assert done.model == "plain"
+    assert result.model == "plain"
     (tmp_path / "folders.txt").write_text("".join(f"{c.folder}\n" for c in reversed(data.classes)))
     changed, text = model_file.with_name("changed.toml"), model_file.read_text()
     changed.write_text(text + 'classes = "folders.txt"\n')

@@ -15,13 +15,13 @@ from corruptset.scores.published import (
     benchmark,
     definition,
     encoding_of,
-    published,
+    load_published,
 )
 
 
-def test_the_fifteen_and_the_four():
+def test_benchmark_has_fifteen_test_and_four_extra_corruptions():
     assert len(FIFTEEN) == 15
-    assert set(published()["alexnet"]) == {*FIFTEEN, "clean"}
+    assert set(load_published()["alexnet"]) == {*FIFTEEN, "clean"}
     for name, family in FAMILY_OF.items():
         corruption = get_corruption(name)
         assert corruption.role == ("validation" if name in EXTRA else "test")
@@ -29,7 +29,7 @@ def test_the_fifteen_and_the_four():
         assert corruption.family == family
 
 
-def test_the_definition_is_of_parameters_scale_preprocessing_and_encoding(tmp_path):
+def test_definition_covers_parameters_scale_preprocessing_and_encoding(tmp_path):
     for name in ("imagenet-c-299", "tiny-imagenet-c", "cifar10-c", "imagenet-c-all", "imagenet-c"):
         manifest = record_datasets.records_dataset(tmp_path / name, name).manifest
         assert (definition(manifest) == IMAGENET_C) == (name in ("imagenet-c", "imagenet-c-all")), name
@@ -43,10 +43,10 @@ def test_the_definition_is_of_parameters_scale_preprocessing_and_encoding(tmp_pa
         assert definition(manifest.model_copy(update=change)) == IMAGENET_C
 
 
-def test_benchmarks_are_as_their_recipes(tmp_path):
-    assert published()["benchmarks"].keys() <= set(recipe_names())
-    for name in published()["benchmarks"]:
-        recipe, found = load_recipe(name), benchmark(name)
-        assert (found.versions[-1], found.calibration) == (recipe.version, recipe.calibration), name
-        assert found.encoding == encoding_of(record_datasets.records_dataset(tmp_path / name, name).manifest), name
-        assert found.images in (None, recipe.published and recipe.published.images), name
+def test_benchmarks_match_recipes(tmp_path):
+    assert load_published()["benchmarks"].keys() <= set(recipe_names())
+    for name in load_published()["benchmarks"]:
+        recipe, result = load_recipe(name), benchmark(name)
+        assert (result.versions[-1], result.calibration) == (recipe.version, recipe.calibration), name
+        assert result.encoding == encoding_of(record_datasets.records_dataset(tmp_path / name, name).manifest), name
+        assert result.images in (None, recipe.published and recipe.published.images), name

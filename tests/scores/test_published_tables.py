@@ -10,7 +10,7 @@ import pytest
 
 from corruptset.scores.comparison.statistics import pearson, spearman
 from corruptset.scores.error_curves import mean_of_fifteen
-from corruptset.scores.published import FIFTEEN, published
+from corruptset.scores.published import FIFTEEN, load_published
 from corruptset.scores.score_values import Measured
 
 AUDES = """
@@ -56,25 +56,25 @@ def rows(table):
 
 def mean_of(values):
     """Return the mean over the fifteen corruptions as `score` computes it."""
-    scores = {name: Measured(np.array([one])) for name, one in zip(FIFTEEN, values, strict=True)}
+    scores = {name: Measured(np.array([item])) for name, item in zip(FIFTEEN, values, strict=True)}
     return float(mean_of_fifteen(scores).estimate[0])
 
 
-def test_means_of_the_printed_tables():
+def test_means_match_printed_tables():
     for name, printed, values in rows(AUDES):
         # AlexNet's printed mean of 76.1 does not follow from its columns, whose mean is 76.47.
-        wanted = pytest.approx(0.367, abs=0.001) if name == "AlexNet" else pytest.approx(0, abs=0.134)
-        assert abs(mean_of(values) - printed) == wanted, name
+        expected = pytest.approx(0.367, abs=0.001) if name == "AlexNet" else pytest.approx(0, abs=0.134)
+        assert abs(mean_of(values) - printed) == expected, name
     for name, printed, values in rows(CES) + rows(RELATIVE_CES):
         assert mean_of(values) == pytest.approx(printed, abs=ROUNDING / 2), name
 
 
-def test_alexnets_errors_as_the_appendix_prints_them():
+def test_alexnet_errors_match_published_appendix():
     """Check the table in the same draft, which is in percent with one digit."""
     per_cent = "88.6 89.4 92.3 82.0 82.6 78.6 79.8 86.7 82.7 81.9 56.5 85.3 64.6 71.8 60.7"
     printed = dict(zip(FIFTEEN, map(float, per_cent.split()), strict=True))
     for name, percent in printed.items():
-        assert 100 * published()["alexnet"][name] == pytest.approx(percent, abs=0.051)
+        assert 100 * load_published()["alexnet"][name] == pytest.approx(percent, abs=0.051)
 
 
 def networks(name):
@@ -98,19 +98,19 @@ CORRELATIONS = [
 ]
 
 
-def test_the_correlations_follow_from_each_table():
+def test_correlations_follow_from_each_table():
     for one, other, _, paper, preprint in CORRELATIONS:
         for table, expected in ((PAPER, paper), (PREPRINT, preprint)):
-            got = (spearman(table[one], table[other]), pearson(table[one], table[other]))
-            assert got == pytest.approx(expected, abs=0.0006)
+            result = (spearman(table[one], table[other]), pearson(table[one], table[other]))
+            assert result == pytest.approx(expected, abs=0.0006)
     # Five of the six printed values follow, to 0.007 and a sign. Pearson's of CV and mean accuracy does not.
     pairs = [(abs(f), p) for _, _, printed, paper, _ in CORRELATIONS for f, p in zip(paper, printed, strict=True)]
     assert sorted(round(abs(follows - printed), 3) <= 0.007 for follows, printed in pairs) == [False, *[True] * 5]
 
 
-def test_the_printed_spearman_of_cv_and_clean_accuracy_ranks_ties_highest():
+def test_printed_spearman_of_cv_and_clean_accuracy_ranks_ties_highest():
     """Equation 1 of the paper gives 0.345 if equal values receive the highest rank."""
     columns = (PAPER["cv"], PAPER["clean"])
-    places = [np.array([sum(other <= one for other in column) for one in column]) for column in columns]
+    places = [np.array([sum(other <= value for other in column) for value in column]) for column in columns]
     n = len(places[0])
     assert 1 - 6 * float(((places[0] - places[1]) ** 2).sum()) / (n * (n * n - 1)) == pytest.approx(0.345, abs=0.0005)

@@ -39,20 +39,20 @@ def scores(data, predictions):
     return corruptset.score(data, predictions, baseline=record_datasets.random_predictions(data, 1, "other"))
 
 
-def right_of(predictions):
+def correct_by_set(predictions):
     return {name: outcome.correct.tolist() for name, outcome in predictions.outcomes.items()}
 
 
-def shares(right, names=FIFTEEN):
+def accuracies(correct, names=FIFTEEN):
     """Return the accuracy of some corruptions at each severity."""
-    return [accuracy(right[f"{name}/{severity}"]) for name in names for severity in range(1, 6)]
+    return [accuracy(correct[f"{name}/{severity}"]) for name in names for severity in range(1, 6)]
 
 
 def has_note(scores, text):
     return any(text in note for note in scores.notes)
 
 
-def test_every_set(data, predictions, scores):
+def test_every_set_is_scored(data, predictions, scores):
     in_order = [f"{name}/{s}" for name in (*FIFTEEN, *EXTRA) for s in range(1, 6)]
     assert list(scores.sets) == ["clean", *in_order]
     for name, scored in scores.sets.items():
@@ -73,86 +73,96 @@ def test_every_set(data, predictions, scores):
     assert has_note(less, "do not contain the top5, rank, probability")
 
 
-def test_error_curves_and_means_over_test_sets_and_their_resamples(data, predictions, scores):
-    right, other = right_of(predictions), right_of(record_datasets.random_predictions(data, 1))
+def test_error_curves_and_means_cover_test_sets_with_resamples(data, predictions, scores):
+    correct, other = correct_by_set(predictions), correct_by_set(record_datasets.random_predictions(data, 1))
     assert list(scores.group("aude")) == [*FIFTEEN, *EXTRA]
     for name in scores.group("aude"):
-        assert scores[f"aude.{name}"].value == pytest.approx(reference_scores.aude(right, name))
-        assert scores[f"ce.{name}"].value == pytest.approx(reference_scores.ce(right, other, name))
-        assert scores[f"relative_ce.{name}"].value == pytest.approx(reference_scores.relative_ce(right, other, name))
+        assert scores[f"aude.{name}"].value == pytest.approx(reference_scores.aude(correct, name))
+        assert scores[f"ce.{name}"].value == pytest.approx(reference_scores.ce(correct, other, name))
+        assert scores[f"relative_ce.{name}"].value == pytest.approx(reference_scores.relative_ce(correct, other, name))
     values = scores.resamples.values
     assert (scores.resamples.seed, scores.resamples.units) == (0, 40)
-    assert set(values) == {one.name for one in scores.scores if "." not in one.name}
+    assert set(values) == {score.name for score in scores.scores if "." not in score.name}
     for resample in (None, 0, 7):
         if resample is not None:
-            right, other = (
-                reference_scores.resampled(right_of(record_datasets.random_predictions(data, n)), 0, resample)
+            correct, other = (
+                reference_scores.resample_outcomes(
+                    correct_by_set(record_datasets.random_predictions(data, n)), 0, resample
+                )
                 for n in (0, 1)
             )
-        clean, tests = accuracy(right["clean"]), shares(right)
-        wanted = {
-            "maude": reference_scores.maude(right),
-            "relative_maude": reference_scores.maude(right) - (1 - clean),
-            "mce": mean(reference_scores.ce(right, other, name) for name in FIFTEEN),
-            "relative_mce": mean(reference_scores.relative_ce(right, other, name) for name in FIFTEEN),
+        clean, tests = accuracy(correct["clean"]), accuracies(correct)
+        expected = {
+            "maude": reference_scores.maude(correct),
+            "relative_maude": reference_scores.maude(correct) - (1 - clean),
+            "mce": mean(reference_scores.ce(correct, other, name) for name in FIFTEEN),
+            "relative_mce": mean(reference_scores.relative_ce(correct, other, name) for name in FIFTEEN),
             "rb_index": reference_scores.rb_index(clean, tests),
         }
-        found = {name: scores.get(name) if resample is None else values[name][resample] for name in wanted}
-        assert found == pytest.approx(wanted, rel=1e-5)
+        result = {name: scores.get(name) if resample is None else values[name][resample] for name in expected}
+        assert result == pytest.approx(expected, rel=1e-5)
         if resample is None:
             assert scores.get("mean_accuracy") == pytest.approx(mean(tests))
     for name, rows in values.items():
         assert len(rows) == 1000
         assert scores.interval(name) == pytest.approx(np.quantile(rows, [0.025, 0.975]), rel=1e-5)
     assert list(scores.group("mean_accuracy")) == ["noise", "blur", "weather", "digital", *FIFTEEN]
-    assert scores["mean_accuracy.noise"].value == pytest.approx(mean(shares(right_of(predictions), FIFTEEN[:3])))
+    assert scores["mean_accuracy.noise"].value == pytest.approx(
+        mean(accuracies(correct_by_set(predictions), FIFTEEN[:3]))
+    )
     # The four extra corruptions are for validation, so worse predictions for them change no mean.
     worse = {name: Outcome(~o.correct) if name.startswith(EXTRA) else o for name, o in predictions.outcomes.items()}
-    again = corruptset.score(data, replace(predictions, outcomes=worse), seed=1)
-    assert again.get("aude.spatter") != scores.get("aude.spatter")
+    repeated = corruptset.score(data, replace(predictions, outcomes=worse), seed=1)
+    assert repeated.get("aude.spatter") != scores.get("aude.spatter")
     for name in ("maude", "mean_accuracy", "rb_index", "mean_accuracy.noise"):
-        assert again.get(name) == scores.get(name)
-    assert again.interval("maude") != scores.interval("maude")
+        assert repeated.get(name) == scores.get(name)
+    assert repeated.interval("maude") != scores.interval("maude")
 
 
-def test_the_worst_case_is_of_images_that_are_right_under_every_set(data, predictions, scores):
-    right = right_of(predictions)
+def test_worst_case_counts_images_correct_under_every_set(data, predictions, scores):
+    correct = correct_by_set(predictions)
     for name, corruptions in {"all": FIFTEEN, "noise": FIFTEEN[:3], "fog": ["fog"]}.items():
         ids = [f"{corruption}/{s}" for corruption in corruptions for s in range(1, 6)]
-        every, one = np.all([right[set_id] for set_id in ids], axis=0), scores[f"worst_case.{name}"]
+        every, one = np.all([correct[set_id] for set_id in ids], axis=0), scores[f"worst_case.{name}"]
         average = scores.get("mean_accuracy" if name == "all" else f"mean_accuracy.{name}")
-        wanted = (len(ids), *map(pytest.approx, (mean(every), mean(shares(right, corruptions)))))
-        assert (one.count, one.value, average) == wanted
+        expected = (len(ids), *map(pytest.approx, (mean(every), mean(accuracies(correct, corruptions)))))
+        assert (one.count, one.value, average) == expected
     # Validation sets are in none of the groups.
     assert list(scores.group("worst_case")) == ["all", "noise", "blur", "weather", "digital", *FIFTEEN]
-    few = corruptset.score(data, predictions, sets=["fog/1", "fog/2", "snow/1"]).group("worst_case")
-    assert {name: one.count for name, one in few.items()} == {"all": 3, "weather": 3, "fog": 2}
+    subset = corruptset.score(data, predictions, sets=["fog/1", "fog/2", "snow/1"]).group("worst_case")
+    assert {name: item.count for name, item in subset.items()} == {"all": 3, "weather": 3, "fog": 2}
 
 
-def test_an_attack_within_a_radius_counts_what_goes_no_further_and_the_clean_images(tmp_path):
+def test_attack_within_radius_includes_smaller_radii_and_clean_images(tmp_path):
     attacked = record_datasets.records_dataset(tmp_path, "pgd-5")
-    made = record_datasets.random_predictions(attacked)
-    found = corruptset.score(attacked, made)
+    predictions = record_datasets.random_predictions(attacked)
+    result = corruptset.score(attacked, predictions)
     radii = {s.id: s.stages[0].parameters["eps"] for s in attacked.manifest.sets if s.stages}
     assert len(set(radii.values())) > 1
     for radius in set(radii.values()):
-        one = found[f"worst_case.pgd within {radius:g}"]
-        within = [made.outcomes[set_id] for set_id in ("clean", *radii) if radii.get(set_id, 0) <= radius]
+        one = result[f"worst_case.pgd within {radius:g}"]
+        within = [predictions.outcomes[set_id] for set_id in ("clean", *radii) if radii.get(set_id, 0) <= radius]
         assert (one.count, one.value) == (len(within), np.all([o.correct for o in within], axis=0).mean())
-        least = np.min([o.probability for o in within], axis=0).astype(float)
-        assert found[f"greatest_loss.pgd within {radius:g}"].value == pytest.approx(mean(-math.log(p) for p in least))
-    assert "all" not in found.group("greatest_loss")
+        minimum = np.min([o.probability for o in within], axis=0).astype(float)
+        assert result[f"greatest_loss.pgd within {radius:g}"].value == pytest.approx(
+            mean(-math.log(p) for p in minimum)
+        )
+    assert "all" not in result.group("greatest_loss")
     farthest = f"pgd within {max(radii.values()):g}"
     for probability, loss in ((None, None), (np.zeros(40, np.float32), pytest.approx(87.336545, abs=1e-5))):
-        others = {name: replace(one, probability=probability) for name, one in made.outcomes.items()}
-        assert corruptset.score(attacked, replace(made, outcomes=others)).get(f"greatest_loss.{farthest}") == loss
+        others = {
+            name: replace(job_result, probability=probability) for name, job_result in predictions.outcomes.items()
+        }
+        assert (
+            corruptset.score(attacked, replace(predictions, outcomes=others)).get(f"greatest_loss.{farthest}") == loss
+        )
     for record in attacked.manifest.sets:
         for stage in record.stages:
             stage.parameters["eps"] = "far"
-    assert set(corruptset.score(attacked, made).group("worst_case")) == {"all", "pgd"}
+    assert set(corruptset.score(attacked, predictions).group("worst_case")) == {"all", "pgd"}
 
 
-def test_a_baseline_that_loses_nothing_is_divided_by_nowhere(data):
+def test_baseline_without_loss_is_never_divisor(data):
     labels = data["clean"].labels
     guesses = [Outcome(guess == labels) for guess in (labels, np.zeros(len(labels), np.int64))]
     perfect, constant = (Predictions("m", data.digest, dict.fromkeys(data.set_ids, guess)) for guess in guesses)
@@ -162,12 +172,28 @@ def test_a_baseline_that_loses_nothing_is_divided_by_nowhere(data):
     row = best["relative_mce"]
     assert (row.value, row.reason) == (None, "the baseline loses no accuracy on 15 corruptions")
     assert best["relative_ce.fog"].reason == "the baseline loses no accuracy"
-    assert has_note(best, f"no relative CE of {', '.join((*FIFTEEN, *EXTRA))}, because the baseline loses no accuracy")
+    assert has_note(best, f"no relative CE for {', '.join((*FIFTEEN, *EXTRA))}, because the baseline loses no accuracy")
     flawless = corruptset.score(data, constant, baseline=perfect)
     assert flawless["mce"].reason == "the baseline makes no errors on 15 corruptions"
 
 
-def test_a_ratio_whose_resamples_divide_by_almost_0_has_no_interval(data, predictions, capsys):
+def test_baseline_that_gains_accuracy_has_no_relative_ce(data, predictions):
+    clean = np.arange(40) < 20
+    gain, loss = Outcome(np.arange(40) < 24), Outcome(np.arange(40) < 10)
+    outcomes = {name: gain if name.startswith("frost") else loss for name in data.set_ids}
+    outcomes |= dict.fromkeys(("clean", *(f"fog/{severity}" for severity in range(1, 6))), Outcome(clean))
+    scores = corruptset.score(data, predictions, baseline=Predictions("other", data.digest, outcomes))
+    for name in ("frost", "fog"):
+        row = scores[f"relative_ce.{name}"]
+        assert (row.value, row.interval, row.reason) == (None, None, "the baseline loses no accuracy")
+    row = scores["relative_mce"]
+    assert (row.value, row.reason) == (None, "the baseline loses no accuracy on 2 corruptions")
+    assert has_note(scores, "no relative CE for frost, fog, because the baseline loses no accuracy")
+    assert scores.get("ce.frost") is not None
+    assert scores.get("relative_ce.snow") is not None
+
+
+def test_ratio_with_near_zero_divisors_has_no_interval(data, predictions, capsys):
     rng = np.random.default_rng(0)
     clean = rng.random(40) < 0.5
     outcomes = dict.fromkeys(data.set_ids, Outcome(clean))
@@ -177,26 +203,26 @@ def test_a_ratio_whose_resamples_divide_by_almost_0_has_no_interval(data, predic
     scores = corruptset.score(data, predictions, baseline=other)
     for row in (scores["relative_mce"], scores["relative_ce.fog"]):
         assert (row.interval, row.reason) == (None, "no interval, because some resamples divide by almost 0")
-    right = right_of(predictions)
-    wanted = mean(reference_scores.relative_ce(right, right_of(other), name) for name in FIFTEEN)
-    assert scores.get("relative_mce") == pytest.approx(wanted)
+    correct = correct_by_set(predictions)
+    expected = mean(reference_scores.relative_ce(correct, correct_by_set(other), name) for name in FIFTEEN)
+    assert scores.get("relative_mce") == pytest.approx(expected)
     assert scores.interval("mce") is not None
     put_scores(scores)
-    row = f"relative mCE % {100 * wanted:.2f} (no interval, because some resamples divide by almost 0)"
+    row = f"relative mCE % {100 * expected:.2f} (no interval, because some resamples divide by almost 0)"
     assert row in " ".join(capsys.readouterr().out.split())  # Lines are wrapped in a narrow terminal.
 
 
 def test_top5_accuracy_needs_at_least_six_classes(tmp_path):
     for classes, is_shown in ((5, False), (6, True)):
-        few = record_datasets.records_dataset(
+        subset = record_datasets.records_dataset(
             tmp_path / str(classes), "cifar10-c", classes=classes, only="fog/1".__eq__
         )
-        scores = corruptset.score(few, record_datasets.random_predictions(few))
+        scores = corruptset.score(subset, record_datasets.random_predictions(subset))
         assert (scores.sets["fog/1"].top5 is not None) == is_shown
         assert not has_note(scores, "top5")
 
 
-def test_a_recipe_in_a_manifest_without_stages_is_named(tmp_path):
+def test_manifest_recipe_without_stages_is_named(tmp_path):
     folder = record_datasets.write_records(tmp_path, "cifar10-c")
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     del manifest["recipe"]["sets"][3]["stages"]
@@ -206,16 +232,16 @@ def test_a_recipe_in_a_manifest_without_stages_is_named(tmp_path):
         corruptset.score(data, record_datasets.random_predictions(data))
 
 
-def test_scores_that_the_recipe_was_made_for_are_named_if_they_are_absent(tmp_path):
+def test_missing_scores_of_recipe_are_named(tmp_path):
     data = record_datasets.records_dataset(tmp_path, "image-degrade-30")
-    made = record_datasets.random_predictions(data)
-    assert not has_note(corruptset.score(data, made), "Not applicable")
-    (note,) = (n for n in corruptset.score(data, made, sets=["clean"]).notes if "Not applicable" in n)
+    predictions = record_datasets.random_predictions(data)
+    assert not has_note(corruptset.score(data, predictions), "Not applicable")
+    (note,) = (n for n in corruptset.score(data, predictions, sets=["clean"]).notes if "Not applicable" in n)
     assert "degradation profiles" in note
     assert "two-factor" not in note
 
 
-def test_scores_of_some_sets_are_those_of_a_build_of_them(tmp_path, data, predictions):
+def test_scores_of_selected_sets_equal_build_of_those_sets(tmp_path, data, predictions):
     part = record_datasets.records_dataset(
         tmp_path, only=lambda name: name.startswith("fog/") or name in ("clean", "saturate/2")
     )
@@ -235,24 +261,24 @@ def test_scores_of_some_sets_are_those_of_a_build_of_them(tmp_path, data, predic
     assert scores["maude"].reason == scores["rb_index"].reason == "no predictions of the clean images"
     assert scores.get("mean_accuracy") is not None
     assert has_note(scores, "Add clean.npz")
-    whole = corruptset.open(data.path)
-    train = [record.model_copy(update={"role": "train"}) for record in whole.manifest.sets]
-    whole.manifest = whole.manifest.model_copy(update={"sets": train})
-    trained = corruptset.score(whole, predictions)
+    dataset = corruptset.open(data.path)
+    train = [record.model_copy(update={"role": "train"}) for record in dataset.manifest.sets]
+    dataset.manifest = dataset.manifest.model_copy(update={"sets": train})
+    trained = corruptset.score(dataset, predictions)
     assert {trained.get(name) for name in ("maude", "mean_accuracy", "rb_index")} == {None}
     assert (trained.group("mean_accuracy"), trained["mean_accuracy"].reason) == ({}, "no test set")
     assert has_note(trained, "role train")
 
 
-def test_predictions_and_baselines_of_something_else(data, predictions, tmp_path, monkeypatch):
-    some = {name: outcome for name, outcome in predictions.outcomes.items() if name != "fog/2"}
+def test_unsuitable_predictions_and_baselines_are_rejected(data, predictions, tmp_path, monkeypatch):
+    subset = {name: outcome for name, outcome in predictions.outcomes.items() if name != "fog/2"}
     short = {name: outcome.rows(np.arange(40) < 39) for name, outcome in predictions.outcomes.items()}
-    for changes, says in (
-        ({"outcomes": some}, "lack the sets fog/2"),
+    for changes, message in (
+        ({"outcomes": subset}, "lack the sets fog/2"),
         ({"outcomes": short}, "have 39 rows per set"),
         ({"digest": "sha256:" + "7" * 64}, "belong to sha256:777"),
     ):
-        with pytest.raises(PredictionError, match=says):
+        with pytest.raises(PredictionError, match=message):
             corruptset.score(data, replace(predictions, **changes))
     with pytest.raises(UnknownCorruption, match="Did you mean"):
         corruptset.score(data, predictions, sets=["fogg/*"])
@@ -270,60 +296,64 @@ def test_predictions_and_baselines_of_something_else(data, predictions, tmp_path
         scores.to_pandas()
 
 
-def test_only_images_that_a_model_has_right(data, tmp_path):
-    made, other = (record_datasets.random_predictions(data, seed, best=0.7) for seed in (0, 1))
+def test_condition_selects_correctly_classified_images(data, tmp_path):
+    model_predictions, other = (record_datasets.random_predictions(data, seed, best=0.7) for seed in (0, 1))
     (tmp_path / "judge").mkdir()
     labels = data["clean"].labels
     first = np.where(other.outcomes["clean"].correct, labels, (labels + 1) % 7)
     np.savez(tmp_path / "judge/clean.npz", top=first[:, None])
-    for text, said, judge in (
-        ("correct@clean", "correct@clean", made),
+    for text, message, judge in (
+        ("correct@clean", "correct@clean", model_predictions),
         (f"correct@clean={tmp_path / 'judge'}", "correct@clean=judge", other),
     ):
-        right = judge.outcomes["clean"].correct
-        scores = corruptset.score(data, made, condition=text)
-        assert (scores.condition, scores.samples, scores.resamples.units) == (said, 40, right.sum())
-        assert {s.n for s in scores.sets.values()} == {int(right.sum())}
-        assert scores.sets["fog/3"].accuracy == pytest.approx(made.outcomes["fog/3"].correct[right].mean())
-        assert (scores.sets["clean"].accuracy == 1) == (judge is made)
-        assert has_note(scores, f"Only images that fulfil {said} are scored")
-        every = [made.outcomes[f"{name}/{s}"].correct[right] for name in FIFTEEN for s in range(1, 6)]
-        assert scores["worst_case.all"].value == pytest.approx(np.all(every, axis=0).mean())
+        correct = judge.outcomes["clean"].correct
+        scores = corruptset.score(data, model_predictions, condition=text)
+        assert (scores.condition, scores.samples, scores.resamples.units) == (message, 40, correct.sum())
+        assert {s.n for s in scores.sets.values()} == {int(correct.sum())}
+        assert scores.sets["fog/3"].accuracy == pytest.approx(
+            model_predictions.outcomes["fog/3"].correct[correct].mean()
+        )
+        assert (scores.sets["clean"].accuracy == 1) == (judge is model_predictions)
+        assert has_note(scores, f"Only images that meet the condition {message} are scored")
+        all_correct = [
+            model_predictions.outcomes[f"{name}/{s}"].correct[correct] for name in FIFTEEN for s in range(1, 6)
+        ]
+        assert scores["worst_case.all"].value == pytest.approx(np.all(all_correct, axis=0).mean())
     for text in ("", "correct", "correct@fog/3", "correct@clean="):
         with pytest.raises(ParameterError, match="expected 'correct@clean', or 'correct@clean=PREDICTIONS'"):
-            corruptset.score(data, made, condition=text)
-    wrong = replace(made, outcomes={**made.outcomes, "clean": Outcome(np.zeros(40, bool))})
+            corruptset.score(data, model_predictions, condition=text)
+    invalid = replace(model_predictions, outcomes={**model_predictions.outcomes, "clean": Outcome(np.zeros(40, bool))})
     unclean = record_datasets.records_dataset(tmp_path, "cifar10-c", clean=False)
-    for of, given, says in (
-        (data, wrong, "classifies no clean image correctly"),
+    for dataset, arguments, expected_message in (
+        (data, invalid, "classifies no clean image correctly"),
         (unclean, record_datasets.random_predictions(unclean), r"those of made up have none. Add clean\.npz"),
     ):
-        with pytest.raises(PredictionError, match=says):
-            corruptset.score(of, given, condition="correct@clean")
+        with pytest.raises(PredictionError, match=expected_message):
+            corruptset.score(dataset, arguments, condition="correct@clean")
 
 
-def test_groups_of_samples_and_their_gap(tmp_path):
+def test_groups_have_scores_and_gap(tmp_path):
     icons = record_datasets.records_dataset(
         tmp_path / "icons", "icons50-microsoft", samples=[{"group": group} for group in GROUPS]
     )
-    made = record_datasets.random_predictions(icons, best=0.6)
-    scores = corruptset.score(icons, made)
-    correct = made.outcomes["clean"].correct
+    predictions = record_datasets.random_predictions(icons, best=0.6)
+    scores = corruptset.score(icons, predictions)
+    correct = predictions.outcomes["clean"].correct
 
     def of_groups(rows):
-        found = {}
+        results = {}
         for row in rows:
-            found.setdefault(GROUPS[row], []).append(bool(correct[row]))
-        return {group: accuracy(flags) for group, flags in found.items()}
+            results.setdefault(GROUPS[row], []).append(bool(correct[row]))
+        return {group: accuracy(flags) for group, flags in results.items()}
 
-    wanted = of_groups(range(40))
-    assert (list(scores.values("style")), scores.values("style")) == (sorted(wanted), pytest.approx(wanted))
-    assert scores.get("style_gap") == pytest.approx(max(wanted.values()) - min(wanted.values()))
+    expected = of_groups(range(40))
+    assert (list(scores.values("style")), scores.values("style")) == (sorted(expected), pytest.approx(expected))
+    assert scores.get("style_gap") == pytest.approx(max(expected.values()) - min(expected.values()))
     for resample in range(20):
-        means = of_groups(reference_scores.drawn(0, 40, resample)).values()
+        means = of_groups(reference_scores.draw_units(0, 40, resample)).values()
         assert scores.resamples.values["style_gap"][resample] == pytest.approx(max(means) - min(means), abs=1e-6)
     correct[:] = np.array([group != "google" for group in GROUPS])
-    chosen = corruptset.score(icons, made, condition="correct@clean")
+    chosen = corruptset.score(icons, predictions, condition="correct@clean")
     assert chosen.values("style") == {"apple": 1.0, "microsoft": 1.0, "rare": 1.0}
     one = record_datasets.records_dataset(tmp_path / "one", "icons50-microsoft", samples=[{"group": "microsoft"}] * 40)
     alone = corruptset.score(one, record_datasets.random_predictions(one))
@@ -331,55 +361,59 @@ def test_groups_of_samples_and_their_gap(tmp_path):
     assert alone["style_gap"].reason == "only one group"
 
 
-def test_two_factors_over_names_and_sets_and_in_both_orders(tmp_path):
+def test_two_factor_scores_cover_names_sets_and_both_orders(tmp_path):
     data = record_datasets.records_dataset(tmp_path / "all", "two-factor-69")
-    made = record_datasets.random_predictions(data, 3)
-    scored = corruptset.score(data, made)
-    two, values = scored.group("two_factor"), scored.resamples.values
+    predictions = record_datasets.random_predictions(data, 3)
+    result = corruptset.score(data, predictions)
+    two, values = result.group("two_factor"), result.resamples.values
     for resample in (None, 11):
-        right = right_of(made) if resample is None else reference_scores.resampled(right_of(made), 0, resample)
-        of_set = {name: accuracy(flags) for name, flags in right.items()}
+        correct = (
+            correct_by_set(predictions)
+            if resample is None
+            else reference_scores.resample_outcomes(correct_by_set(predictions), 0, resample)
+        )
+        of_set = {name: accuracy(flags) for name, flags in correct.items()}
         names = [of_set[data.aliases[f"type {number}"]] for number in range(1, 70)]
-        wanted = {
+        expected = {
             "mean_accuracy": mean(names),
             "cv_percent": reference_scores.cv_percent(names),
             "distinct_mean_accuracy": mean(of_set.values()),
             "distinct_cv_percent": reference_scores.cv_percent(list(of_set.values())),
         }
-        found = {n: two[n].value if resample is None else values[f"two_factor.{n}"][resample] for n in wanted}
-        assert found == pytest.approx(wanted, rel=1e-6)
+        actual = {n: two[n].value if resample is None else values[f"two_factor.{n}"][resample] for n in expected}
+        assert actual == pytest.approx(expected, rel=1e-6)
     assert (two["mean_accuracy"].count, two["distinct_mean_accuracy"].count) == (69, 53)
-    effects = {(e.first, e.second): e for e in scored.order_effects}
+    effects = {(e.first, e.second): e for e in result.order_effects}
     assert set(effects) == {tuple(sorted((n, "+".join(reversed(n.split("+")))))) for n in data if "+" in n}
     for (first, second), effect in effects.items():
-        a, b = made.outcomes[first].correct, made.outcomes[second].correct
+        a, b = predictions.outcomes[first].correct, predictions.outcomes[second].correct
         assert effect.difference == pytest.approx(accuracy(a) - accuracy(b))
         # The images are the same in both orders, so the difference is resampled instead of each accuracy.
         paired = [
-            np.mean(a[rows]) - np.mean(b[rows]) for rows in (reference_scores.drawn(0, 40, r) for r in range(100))
+            np.mean(a[rows]) - np.mean(b[rows]) for rows in (reference_scores.draw_units(0, 40, r) for r in range(100))
         ]
         assert min(paired) - 0.2 < effect.interval[0] <= effect.interval[1] < max(paired) + 0.2
     part = record_datasets.records_dataset(
         tmp_path, "two-factor-69", only={"sp010+ga010", "sp010", "ga010+sp015"}.__contains__
     )
-    few = corruptset.score(part, record_datasets.random_predictions(part))
-    counts = [few[f"two_factor.{kind}cv_percent"].count for kind in ("", "distinct_")]
+    subset = corruptset.score(part, record_datasets.random_predictions(part))
+    counts = [subset[f"two_factor.{kind}cv_percent"].count for kind in ("", "distinct_")]
     # These are clean, sp010 as often as the paper names it, and the two chains.
-    assert (counts, few.order_effects) == ([1 + 4 + 2, 4], [])
+    assert (counts, subset.order_effects) == ([1 + 4 + 2, 4], [])
 
 
-def test_chains_have_a_curve_where_a_stage_has_all_five_severities(tmp_path):
+def test_chains_have_curve_if_stage_has_all_five_severities(tmp_path):
     pairs = [f"fog-{a}+snow-{b}" for a in range(1, 6) for b in range(1, 6)]
     four = [f"contrast-1+frost-{s}" for s in range(1, 5)]
-    more = "[[sets]]\nclean = true\n" + "".join(f"[[sets]]\nchain = {n.split('+')}\n" for n in [*pairs, *four])
-    data = record_datasets.small_dataset(tmp_path, more=more)
-    made = record_datasets.random_predictions(data)
-    right, found = right_of(made), corruptset.score(data, made).values("aude")
+    extra_sets = "[[sets]]\nclean = true\n" + "".join(f"[[sets]]\nchain = {n.split('+')}\n" for n in [*pairs, *four])
+    data = record_datasets.small_dataset(tmp_path, more=extra_sets)
+    predictions = record_datasets.random_predictions(data)
+    correct, result = correct_by_set(predictions), corruptset.score(data, predictions).values("aude")
     for name, pattern in (
         ("fog+snow", "fog-{0}+snow-{0}"),
         ("fog-3+snow", "fog-3+snow-{0}"),
         ("fog+snow-3", "fog-{0}+snow-3"),
     ):
-        curve = {f"chain/{s}": right[pattern.format(s)] for s in range(1, 6)} | {"clean": right["clean"]}
-        assert found[name] == pytest.approx(reference_scores.aude(curve, "chain"))
-    assert len(found) == 11
+        curve = {f"chain/{s}": correct[pattern.format(s)] for s in range(1, 6)} | {"clean": correct["clean"]}
+        assert result[name] == pytest.approx(reference_scores.aude(curve, "chain"))
+    assert len(result) == 11

@@ -28,33 +28,38 @@ WHOLE = {"clean": CLEAN} | {
 }
 
 
-def test_means_are_over_the_fifteen():
+def test_means_cover_fifteen_corruptions():
     scores = score_table(WHOLE)
     expected = fmean(fmean(value(name, s) for s in SEVERITIES) for name in FIFTEEN)
-    one = scores.metrics["AP"]
-    assert (one.clean, one.mpc, one.rpc) == (0.40, pytest.approx(expected), pytest.approx(expected / 0.40))
+    metric = scores.metrics["AP"]
+    assert (metric.clean, metric.mpc, metric.rpc) == (0.40, pytest.approx(expected), pytest.approx(expected / 0.40))
     assert scores.metrics["AP50"].mpc == pytest.approx(100 * expected)
-    assert list(one.families) == list(FAMILIES)
+    assert list(metric.families) == list(FAMILIES)
     for family, names in FAMILIES.items():
         mean = fmean(value(name, s) for name in names for s in SEVERITIES)
-        assert one.families[family].mean == pytest.approx(mean)
-        assert one.families[family].relative == pytest.approx(mean / 0.40)
-    assert one.corruptions["fog"].mean == pytest.approx(fmean(value("fog", s) for s in SEVERITIES))
-    assert one.missing == []
+        assert metric.families[family].mean == pytest.approx(mean)
+        assert metric.families[family].relative == pytest.approx(mean / 0.40)
+    assert metric.corruptions["fog"].mean == pytest.approx(fmean(value("fog", s) for s in SEVERITIES))
+    assert metric.missing == []
     assert scores.notes == [
         "mPC excludes 20 sets of other corruptions: speckle_noise/1, speckle_noise/2, speckle_noise/3, "
         "speckle_noise/4, speckle_noise/5 and 15 more."
     ]
 
 
-def test_missing_sets_are_named_and_no_mean_is_made_of_the_rest():
-    some = {k: v for k, v in WHOLE.items() if k not in ("fog/3", *(f"snow/{s}" for s in SEVERITIES))}
-    some["frost/2"] = {"AP": 0.2}
-    scores = score_table(some)
-    one = scores.metrics["AP"]
-    assert (one.mpc, one.rpc, one.families["weather"].mean, one.corruptions["fog"].mean) == (None, None, None, None)
-    assert one.families["noise"].mean is not None
-    assert one.missing == [*(f"snow/{s}" for s in SEVERITIES), "fog/3"]
+def test_missing_sets_are_named_and_have_no_mean():
+    subset = {k: v for k, v in WHOLE.items() if k not in ("fog/3", *(f"snow/{s}" for s in SEVERITIES))}
+    subset["frost/2"] = {"AP": 0.2}
+    scores = score_table(subset)
+    metric = scores.metrics["AP"]
+    assert (metric.mpc, metric.rpc, metric.families["weather"].mean, metric.corruptions["fog"].mean) == (
+        None,
+        None,
+        None,
+        None,
+    )
+    assert metric.families["noise"].mean is not None
+    assert metric.missing == [*(f"snow/{s}" for s in SEVERITIES), "fog/3"]
     assert scores.metrics["AP50"].missing == [*(f"snow/{s}" for s in SEVERITIES), "frost/2", "fog/3"]
     assert scores.notes[0] == (
         "AP: There is no mPC, because these sets have no value: snow/1, snow/2, snow/3, snow/4, snow/5, fog/3."
@@ -68,7 +73,7 @@ def test_missing_sets_are_named_and_no_mean_is_made_of_the_rest():
     assert any("clean value is 0" in note for note in zero.notes)
 
 
-def test_other_corruptions():
+def test_custom_corruptions_can_be_scored():
     scores = score_table(
         {"mine/" + str(s): {"AP": s} for s in SEVERITIES} | WHOLE, corruptions=["mine", "speckle_noise"]
     )
@@ -78,7 +83,7 @@ def test_other_corruptions():
     assert score_table(WHOLE)._repr_html_().startswith("<table>")
 
 
-def test_every_form_of_a_table_scores_the_same(tmp_path):
+def test_every_table_format_gives_same_scores(tmp_path):
     expected = score_table(WHOLE)
     (tmp_path / "t.json").write_text(json.dumps(WHOLE))
     nested = {}
@@ -97,17 +102,17 @@ def test_every_form_of_a_table_scores_the_same(tmp_path):
         name: {s: {"bbox": m, "segm": {"AP": 0.1}} for s, m in ({"0": CLEAN} | of).items()}
         for name, of in nested.items()
     }
-    found = score_table(kinds).metrics
-    assert found.pop("segm AP").mpc == pytest.approx(0.1)
-    assert found == {f"bbox {name}": one for name, one in expected.metrics.items()}
+    result = score_table(kinds).metrics
+    assert result.pop("segm AP").mpc == pytest.approx(0.1)
+    assert result == {f"bbox {name}": metric for name, metric in expected.metrics.items()}
 
 
-def test_mistakes(tmp_path):
-    twice = "set,AP\nclean,1\nclean,2\n,3\nfog/1,2,3\n"
-    for name, text, said in (
-        ("t.csv", "name,AP\nclean,1\n", "has the columns name, AP; expected set"),
-        ("t.csv", "set\nclean\n", "expected set and one column per metric"),
-        ("t.csv", twice, r"(?s)4: has no set id.*5: has no set id, or more cells"),
+def test_table_errors_are_named(tmp_path):
+    duplicates = "set,AP\nclean,1\nclean,2\n,3\nfog/1,2,3\n"
+    for name, text, message in (
+        ("t.csv", "name,AP\nclean,1\n", "has the columns name, AP; expected a column named set"),
+        ("t.csv", "set\nclean\n", "expected a column named set, and one column per metric"),
+        ("t.csv", duplicates, r"(?s)4: has no set id.*5: has no set id, or more cells"),
         ("t.csv", "set,AP\nclean,1\nclean,2\n", "clean: occurs twice with different values"),
         ("t.csv", "set,AP\nclean,much\nfog/1,nan\n", r"(?s)clean\.AP: .*'much'.*fog/1\.AP: .*finite number"),
         ("t.json", "{", "is not JSON"),
@@ -117,17 +122,17 @@ def test_mistakes(tmp_path):
         ("t.json", '{"fog": {"0": {"AP": 1}}, "snow": {"0": {"AP": 2}}}', "clean: occurs twice with different values"),
     ):
         (tmp_path / name).write_text(text)
-        with pytest.raises(ScoreError, match=said):
+        with pytest.raises(ScoreError, match=message):
             score_table(tmp_path / name)
     with pytest.raises(ScoreError, match="cannot be read"):
         score_table(tmp_path / "gone.csv")
     with pytest.raises(ScoreError, match=r"fogg: the table has no set of this corruption. Did you mean 'fog'"):
         score_table(WHOLE, corruptions=["fogg"])
-    with pytest.raises(ScoreError, match=r"--lower-is-better has 1 mistake:\n +ap: the table has no such metric"):
+    with pytest.raises(ScoreError, match=r"--lower-is-better contains 1 error:\n +ap: the table has no such metric"):
         score_table(WHOLE, lower_is_better=["ap"])
 
 
-def test_the_rb_index_is_the_mean_loss_over_all_sets_of_the_table():
+def test_rb_index_is_mean_loss_over_all_sets():
     table = {
         "clean": {"acc": 0.8, "error": 0.2},
         "fog/3": {"acc": 0.6, "error": 0.4},

@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
     return out
 
 
-def test_what_is_read_is_what_was_written(folder, tmp_path):
+def test_scores_file_round_trips(folder, tmp_path):
     scores = load_scores(folder)
     assert scores == load_scores(folder / "scores.json")
     data = record_datasets.records_dataset(tmp_path / "again", "two-factor-69")
@@ -49,10 +49,10 @@ def test_what_is_read_is_what_was_written(folder, tmp_path):
     assert resampled == len(scores.resamples.values)
 
 
-def test_results_never_go_into_a_data_set(folder, tmp_path):
+def test_results_are_never_written_into_dataset(folder, tmp_path):
     data = record_datasets.records_dataset(tmp_path, "two-factor-69")
     before = small_builds.read_files(tmp_path)
-    for call, says in (
+    for call, message in (
         (lambda: corruptset.predict(data, "no.toml", data.path), "is inside the dataset"),
         (
             lambda: corruptset.score(data, record_datasets.random_predictions(data), out=data.path / "scores"),
@@ -63,12 +63,12 @@ def test_results_never_go_into_a_data_set(folder, tmp_path):
         (lambda: corruptset.report(data, [folder], data.path / "r.html"), "is inside the dataset"),
         (lambda: corruptset.report(data, [folder], folder / "scores.json"), r"ends in \.html"),
     ):
-        with pytest.raises(ParameterError, match=says):
+        with pytest.raises(ParameterError, match=message):
             call()
     assert small_builds.read_files(tmp_path) == before
 
 
-def test_the_schema_is_that_of_the_models_and_holds(folder):
+def test_schema_matches_models_and_validates_scores(folder):
     shipped = (ROOT / "scores/schema/scores.json").read_bytes()
     assert shipped == schema_bytes(make_scores_schema()), "run python -m corruptset.scores.schema scores/schema"
     schema = json.loads(shipped)
@@ -81,7 +81,7 @@ def test_the_schema_is_that_of_the_models_and_holds(folder):
     assert schema["$defs"]["SetScore"]["properties"]["rank"]["description"].startswith("The mean number of classes")
 
 
-def test_every_field_and_score_is_in_the_documentation():
+def test_every_field_and_score_is_documented():
     page = (ROOT / "docs/scores.md").read_text("utf-8")
     schema = make_scores_schema()
     records = [schema, *schema["$defs"].values()]
@@ -90,21 +90,21 @@ def test_every_field_and_score_is_in_the_documentation():
     assert {name for name in TITLES if not re.search(rf"`{re.escape(name)}[`.]", page)} == set()
 
 
-def test_a_version_in_a_record_that_has_none_is_a_key_too_many():
-    record, mistakes = parse_record(OrderEffect, b'{"schema_version": 1}')
+def test_unexpected_version_key_is_rejected():
+    record, errors = parse_record(OrderEffect, b'{"schema_version": 1}')
     assert record is None
-    assert any("schema_version: Extra inputs" in mistake for mistake in mistakes)
+    assert any("schema_version: Extra inputs" in error for error in errors)
 
 
-def test_every_mistake_is_named(folder, tmp_path):
-    whole = example_scores.validated(example_scores.full_scores(0))[0].as_json()
+def test_every_error_is_named(folder, tmp_path):
+    full_scores = example_scores.validate_scores(example_scores.full_scores(0))[0].as_json()
     file = tmp_path / "changed.json"
     newer = "schema_version is 3, but this release of corruptset reads version 2; use the release that wrote the file"
 
     def changed(name, **fields):
-        return {name: whole[name] | fields}
+        return {name: full_scores[name] | fields}
 
-    for fields, says in (
+    for fields, message in (
         ({"scores": "good", "more": 1, "notes": ["a", 2]}, r"(?s)changed\.json is not a scores .*scores: .*more: "),
         ({"notes": ["a", 2]}, r"notes\[1\]: "),
         ({"model": ...}, "model: Field required"),
@@ -124,8 +124,8 @@ def test_every_mistake_is_named(folder, tmp_path):
             "accuracy has 1 values for 31",
         ),
     ):
-        file.write_text(json.dumps({name: one for name, one in (whole | fields).items() if one is not ...}))
-        with pytest.raises(ScoreError, match=says):
+        file.write_text(json.dumps({name: item for name, item in (full_scores | fields).items() if item is not ...}))
+        with pytest.raises(ScoreError, match=message):
             load_scores(file)
     with pytest.raises(ScoreError, match=r"No such file.*`corruptset score --out FOLDER`"):
         load_scores(tmp_path / "nothing")

@@ -109,10 +109,10 @@ def shot_levels(photons: float, level: int) -> list[int]:
     """Cumulative weights of floor(255 min(k / photons, 1)), k Poisson of mean photons x / 255."""
     mean = Decimal(level / 255.0 * photons)
     weights = [Decimal(0)] * 256
-    probability, k, seen = (-mean).exp(), 0, Decimal(0)
-    while seen < 1 - Decimal(10) ** -40 and k < 10000:
+    probability, k, cumulative = (-mean).exp(), 0, Decimal(0)
+    while cumulative < 1 - Decimal(10) ** -40 and k < 10000:
         weights[int(min(k / photons, 1.0) * 255.0)] += probability
-        seen += probability
+        cumulative += probability
         k += 1
         probability = probability * mean / k
     out, total = [], Decimal(0)
@@ -149,84 +149,84 @@ def outcome(word: int, table: list[tuple[int, int]], bits: int) -> int:
 # -- pictures
 
 
-def elements(picture: Picture) -> list[int]:
-    return [v for row in picture for pixel in row for v in pixel]
+def elements(image: Picture) -> list[int]:
+    return [v for row in image for pixel in row for v in pixel]
 
 
-def like(values: list[int], picture: Picture) -> Picture:
+def like(values: list[int], image: Picture) -> Picture:
     """Put elements back into rows, pixels and channels."""
-    channels, width = len(picture[0][0]), len(picture[0])
+    channels, width = len(image[0][0]), len(image[0])
     pixels = [values[i : i + channels] for i in range(0, len(values), channels)]
     return [pixels[y : y + width] for y in range(0, len(pixels), width)]
 
 
-def clipped(value: int) -> int:
+def clip(value: int) -> int:
     return min(max(value, 0), 255)
 
 
-def gaussian_noise(picture: Picture, key: int, sample: str, *, sigma: float) -> Picture:
+def gaussian_noise(image: Picture, key: int, sample: str, *, sigma: float) -> Picture:
     table = alias(gaussian_offsets(sigma), 9)
-    source = elements(picture)
-    drawn = words(len(source), key, sample)
-    return like([clipped(v + outcome(w, table, 9) - 256) for v, w in zip(source, drawn, strict=True)], picture)
+    source = elements(image)
+    draws = words(len(source), key, sample)
+    return like([clip(v + outcome(w, table, 9) - 256) for v, w in zip(source, draws, strict=True)], image)
 
 
-def _by_level(picture: Picture, key: int, sample: str, cumulative: Any) -> Picture:
-    source = elements(picture)
+def _by_level(image: Picture, key: int, sample: str, cumulative: Any) -> Picture:
+    source = elements(image)
     tables = {level: alias(cumulative(level), 8) for level in set(source)}
-    drawn = words(len(source), key, sample)
-    return like([outcome(w, tables[v], 8) for v, w in zip(source, drawn, strict=True)], picture)
+    draws = words(len(source), key, sample)
+    return like([outcome(w, tables[v], 8) for v, w in zip(source, draws, strict=True)], image)
 
 
-def speckle_noise(picture: Picture, key: int, sample: str, *, sigma: float) -> Picture:
-    return _by_level(picture, key, sample, lambda level: speckle_levels(sigma, level))
+def speckle_noise(image: Picture, key: int, sample: str, *, sigma: float) -> Picture:
+    return _by_level(image, key, sample, lambda level: speckle_levels(sigma, level))
 
 
-def shot_noise(picture: Picture, key: int, sample: str, *, photons: float) -> Picture:
-    return _by_level(picture, key, sample, lambda level: shot_levels(photons, level))
+def shot_noise(image: Picture, key: int, sample: str, *, photons: float) -> Picture:
+    return _by_level(image, key, sample, lambda level: shot_levels(photons, level))
 
 
-def impulse_noise(picture: Picture, key: int, sample: str, *, amount: float) -> Picture:
+def impulse_noise(image: Picture, key: int, sample: str, *, amount: float) -> Picture:
     share = int(amount * 2.0**31 + 0.5)
-    source = elements(picture)
-    drawn = words(len(source), key, sample)
-    struck = [255 if WHOLE - 1 - w < share else 0 if w < share else v for v, w in zip(source, drawn, strict=True)]
-    return like(struck, picture)
+    source = elements(image)
+    draws = words(len(source), key, sample)
+    struck = [255 if WHOLE - 1 - w < share else 0 if w < share else v for v, w in zip(source, draws, strict=True)]
+    return like(struck, image)
 
 
-def contrast(picture: Picture, key: int, sample: str, *, factor: float) -> Picture:
-    count = len(picture) * len(picture[0])
-    means = [sum(pixel[c] for row in picture for pixel in row) / count / 255.0 for c in range(len(picture[0][0]))]
+def contrast(image: Picture, key: int, sample: str, *, factor: float) -> Picture:
+    count = len(image) * len(image[0])
+    means = [sum(pixel[c] for row in image for pixel in row) / count / 255.0 for c in range(len(image[0][0]))]
 
     def moved(v: int, mean: float) -> int:
         # what is a whole number but for the last bit is not floored to the one below
         return int(min(max((v / 255.0 - mean) * factor + mean, 0.0), 1.0) * 255.0 + 1e-9)
 
-    return [[[moved(v, means[c]) for c, v in enumerate(pixel)] for pixel in row] for row in picture]
+    return [[[moved(v, means[c]) for c, v in enumerate(pixel)] for pixel in row] for row in image]
 
 
-def brightness(picture: Picture, key: int, sample: str, *, shift: float) -> Picture:
+def brightness(image: Picture, key: int, sample: str, *, shift: float) -> Picture:
     def lifted(v: int, largest: int) -> int:
         value = largest / 255.0
         saturation = (value - v / 255.0) / value if largest else 0.0
         return int(min(min(max(value + shift, 0.0), 1.0) * (1.0 - saturation), 1.0) * 255.0)
 
-    return [[[lifted(v, max(pixel)) for v in pixel] for pixel in row] for row in picture]
+    return [[[lifted(v, max(pixel)) for v in pixel] for pixel in row] for row in image]
 
 
-def pixelate(picture: Picture, key: int, sample: str, *, fraction: float) -> Picture:
+def pixelate(image: Picture, key: int, sample: str, *, fraction: float) -> Picture:
     """Shrunk by Pillow's box filter, rows first, and enlarged by the pixel under each centre."""
-    height, width = len(picture), len(picture[0])
+    height, width = len(image), len(image[0])
 
     def boxes(size: int, small: int) -> list[range]:
         scale = size / small
-        found = []
+        results = []
         for i in range(small):
             centre = (i + 0.5) * scale
             reach = range(max(int(centre - 0.5 * scale + 0.5), 0), min(int(centre + 0.5 * scale + 0.5), size))
             inside = [x for x in reach if -0.5 < (x - centre + 0.5) * (1.0 / scale) <= 0.5]
-            found.append(range(inside[0], inside[-1] + 1))
-        return found
+            results.append(range(inside[0], inside[-1] + 1))
+        return results
 
     def mean(values: list[int]) -> int:
         weight = int(0.5 + 1.0 / len(values) * 2**22)
@@ -236,8 +236,8 @@ def pixelate(picture: Picture, key: int, sample: str, *, fraction: float) -> Pic
         return [min(int((i + 0.5) * (small / size)), small - 1) for i in range(size)]
 
     across, down = boxes(width, max(int(width * fraction), 1)), boxes(height, max(int(height * fraction), 1))
-    channels = range(len(picture[0][0]))
-    narrow = [[[mean([row[x][c] for x in box]) for c in channels] for box in across] for row in picture]
+    channels = range(len(image[0][0]))
+    narrow = [[[mean([row[x][c] for x in box]) for c in channels] for box in across] for row in image]
     small = [[[mean([narrow[y][x][c] for y in box]) for c in channels] for x in range(len(across))] for box in down]
     return [[small[y][x] for x in under(width, len(across))] for y in under(height, len(down))]
 
@@ -252,11 +252,11 @@ def sine(x: Decimal) -> Decimal:
     return total
 
 
-def motion_blur(picture: Picture, key: int, sample: str, *, radius: float, sigma: float) -> Picture:
+def motion_blur(image: Picture, key: int, sample: str, *, radius: float, sigma: float) -> Picture:
     """ImageMagick's: one-sided, on 16 bits a channel, in doubles from the first tap to the last."""
     angle = -45.0 + 90.0 * (words(1, key, sample)[0] * 2.0**-32)
     radians = Decimal(math.pi * angle / 180.0)
-    height, width, taps = len(picture), len(picture[0]), 2 * math.ceil(radius) + 1
+    height, width, taps = len(image), len(image[0]), 2 * math.ceil(radius) + 1
     weights = [
         float(Decimal(-float(i * i) / (2.0 * sigma * sigma)).exp()) / (2.5066282746310002 * sigma) for i in range(taps)
     ]
@@ -271,7 +271,7 @@ def motion_blur(picture: Picture, key: int, sample: str, *, radius: float, sigma
     def value(y: int, x: int, c: int) -> int:
         total = 0.0
         for weight, (dx, dy) in zip(weights, offsets, strict=True):
-            total += weight * (257.0 * picture[min(max(y + dy, 0), height - 1)][min(max(x + dx, 0), width - 1)][c])
+            total += weight * (257.0 * image[min(max(y + dy, 0), height - 1)][min(max(x + dx, 0), width - 1)][c])
         return int(math.floor(total + 0.5) // 257.0)
 
-    return [[[value(y, x, c) for c in range(len(picture[0][0]))] for x in range(width)] for y in range(height)]
+    return [[[value(y, x, c) for c in range(len(image[0][0]))] for x in range(width)] for y in range(height)]

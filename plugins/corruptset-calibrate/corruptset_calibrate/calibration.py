@@ -236,7 +236,7 @@ def _check(names: Sequence[str], table: Calibration, to: int, metric: Metric) ->
     for name in names:
         if get_corruption(name).needs_model:
             raise ParameterError(
-                f"{name} follows the gradient of a model, so its severities do not depend on the size of images. Leave "
+                f"{name} uses the gradients of a model, so its severities do not depend on the size of images. Leave "
                 "it out."
             )
         for severity in (0.5, *range(1, 6)):

@@ -52,9 +52,9 @@ def chances(seed, cell, side):
     return out
 
 
-def given(name, side, severity, drawn):
+def recorded_draws(name, side, severity, draws):
     """Return recorded draws as arguments of corruptset, which expects (x, y) where some recordings have (y, x)."""
-    d = drawn
+    d = draws
     flipped = {key: np.array(d[key])[..., ::-1] for key in ("centers", "center", "wavelengths", "phases") if key in d}
     return {
         "single_frequency_greyscale": lambda: {"frequency": d["freq"], "phase": d["phase"]},
@@ -88,26 +88,26 @@ def given(name, side, severity, drawn):
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_the_published_draws_make_the_published_output(pair):
+def test_published_draws_reproduce_published_output(pair):
     side, name = int(pair.split("/")[0]), pair.split("/")[1]
     image = photograph("astronaut", side)
     equal = []
     for severity in range(1, 6):
         run = PUBLISHED["parity"][f"{pair}/{severity}"]
-        draws = given(name, side, severity, run["drawn"])
+        draws = recorded_draws(name, side, severity, run["drawn"])
         out = corruptset.corrupt(
             image, name, severity=severity, calibration={224: "imagenet", 32: "cifar"}[side], **draws
         )
-        want = np.frombuffer(bytes.fromhex(run["pixels"]), np.uint8).reshape(8, 8, 3).astype(int)
+        expected = np.frombuffer(bytes.fromhex(run["pixels"]), np.uint8).reshape(8, 8, 3).astype(int)
         step = 28 if side == 224 else 4
-        difference = np.abs(out[::step, ::step].astype(int) - want)
+        difference = np.abs(out[::step, ::step].astype(int) - expected)
         assert difference.max() <= 1, severity
         equal.append(np.mean(difference == 0))
     assert np.mean(equal) >= 0.99, "not the floor of the released generator"
 
 
 @pytest.mark.parametrize("name", sorted(PUBLISHED["statistics"]))
-def test_what_is_drawn_is_distributed_as_published(name):
+def test_draws_have_published_distribution(name):
     """Compare the change of an image over 1,000 keys: its size, mean, and variation along a row and between halves."""
     published, image = PUBLISHED["statistics"][name], photograph("astronaut", 32)
     calibration = "cifar" if f"32/{name}/3" in PUBLISHED["parity"] else "imagenet"
@@ -125,21 +125,21 @@ def test_what_is_drawn_is_distributed_as_published(name):
     assert (np.abs(ours.std(axis=0) / sd - 1) < 0.35).all(), (ours.std(axis=0), sd)
 
 
-def test_grey_images_get_one_plane_and_long_ones_a_square_of_noise():
+def test_noise_shape_fits_grey_and_long_images():
     grey = np.full((24, 61, 1), 100, np.uint8)
     for name in ("plasma_noise", "brownish_noise", "blue_noise_sample", "transverse_chromatic_abberation"):
         calibration = "imagenet" if name == "plasma_noise" else "cifar"
         assert corruptset.corrupt(grey, name, severity=3, calibration=calibration).shape == grey.shape
-    given = np.random.default_rng(0).uniform(0, 6, (1, 32, 64))
-    corruptset.corrupt(grey, "brownish_noise", intensity=20.0, phases=given)
+    noise = np.random.default_rng(0).uniform(0, 6, (1, 32, 64))
+    corruptset.corrupt(grey, "brownish_noise", intensity=20.0, phases=noise)
     with pytest.raises(corruptset.errors.ParameterError, match=r"expected \(1, 32, 64\)"):
-        corruptset.corrupt(grey, "brownish_noise", intensity=20.0, phases=given[:, :30])
+        corruptset.corrupt(grey, "brownish_noise", intensity=20.0, phases=noise[:, :30])
     # a small image may have no lines
     small = grey[:8, :8]
     np.testing.assert_array_equal(corruptset.corrupt(small, "lines", density=0.1), small)
 
 
-def test_the_recipes_have_the_published_lists_and_a_build_names_the_package(run):
+def test_recipes_have_published_sets_and_build_names_package(run):
     """cifar10_c_bar.csv of the released code has five corruptions of ImageNet-C-bar and five others."""
     large, small = load_recipe("imagenet-c-bar"), load_recipe("cifar10-c-bar")
     ten, other = ({s.stages[0].corruption for s in recipe.resolve().sets} for recipe in (large, small))
@@ -149,8 +149,8 @@ def test_the_recipes_have_the_published_lists_and_a_build_names_the_package(run)
     assert len(ten) == len(other) == 10
     assert (large.encoding.format, small.encoding.format) == ("jpeg", "png")
     assert len(small.resolve().sets) == len(large.resolve().sets) == 50
-    done = run("build", "imagenet-c-bar", "--sets", "sparkles/1", "--samples", "1", "--no-page", "--json")
-    assert done.code == 0
-    (plugin,) = corruptset.open(done.json["directory"]).manifest.plugins
+    result = run("build", "imagenet-c-bar", "--sets", "sparkles/1", "--samples", "1", "--no-page", "--json")
+    assert result.code == 0
+    (plugin,) = corruptset.open(result.json["directory"]).manifest.plugins
     assert (plugin.module, plugin.version) == ("corruptset_cbar", "1.0.0")
     assert "sparkles" in plugin.corruptions

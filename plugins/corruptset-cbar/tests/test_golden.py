@@ -12,5 +12,5 @@ RECORDED = json.loads(Path(__file__).with_name("digests.json").read_text("utf-8"
 
 
 @pytest.mark.parametrize("name", sorted(RECORDED))
-def test_output_bytes_are_the_recorded_ones(name):
+def test_output_bytes_match_golden_digests(name):
     assert golden.differences({name: RECORDED[name]}, golden.measure([name])) == []

@@ -29,7 +29,7 @@ from corruptset.corruptions.calibrations import get_calibration
 from corruptset.corruptions.registry import get_corruption
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from published_draws import PUBLISHED_NAMES, given, image
+from published_draws import PUBLISHED_NAMES, draw_arguments, image
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def main() -> int:
                     want, drawn = published(
                         CORRUPTIONS_DS[dataset][published_name], clean, severity, 8 * severity + which
                     )
-                    draws = given(name, parameters, drawn, clean)
+                    draws = draw_arguments(name, parameters, drawn, clean)
                     out = corruptset.corrupt(clean, name, severity=severity, calibration=dataset, **draws)
                     differences.append(np.abs(out.astype(int) - want))
                     if which == 0:

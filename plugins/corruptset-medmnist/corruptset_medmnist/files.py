@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corruptset.errors import BuildError, SourceError, listed
+from corruptset.errors import BuildError, SourceError, format_list
 from corruptset.generate.sources.labels import named_classes
 from corruptset.generate.sources.rows import ImageRows, ReadResult, row_source
 from corruptset.generate.sources.source import Source
@@ -92,8 +92,8 @@ def by_corruption(data: Dataset, ids: Sequence[str]) -> dict[str, list[str]]:
     missing = [one for one in chain(*sets.values()) if one not in ids]
     if missing or not sets or len(sets) < len(names):
         raise BuildError(
-            "MedMNIST-C needs corruptions at severities 1 to 5, each under one name. Missing sets:\n"
-            f"{listed(missing or ['all'])}\nBuild a recipe such as bloodmnist-c, or choose other --sets."
+            "MedMNIST-C needs every corruption at severities 1 to 5, with the same name at each severity. Missing "
+            f"sets:\n{format_list(missing or ['all'])}\nBuild a recipe such as bloodmnist-c, or choose other --sets."
         )
     return sets
 

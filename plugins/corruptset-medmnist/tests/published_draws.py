@@ -33,8 +33,8 @@ def image(which: int, *, grey: bool) -> NDArray[np.uint8]:
     return np.clip(np.stack(planes, axis=2), 0, 255).astype(np.uint8)
 
 
-def given(
-    name: str, parameters: Mapping[str, Any], drawn: Mapping[str, Any], clean: NDArray[np.uint8]
+def draw_arguments(
+    name: str, parameters: Mapping[str, Any], draws: Mapping[str, Any], clean: NDArray[np.uint8]
 ) -> dict[str, Any]:
     """Return the arguments that replace a corruption's own draws.
 
@@ -49,20 +49,20 @@ def given(
         the published calls.
     clean : ndarray of uint8
     """
-    numbers, shape = list(drawn.get("numbers", ())), (*clean.shape[:2], 3)
+    numbers, shape = list(draws.get("numbers", ())), (*clean.shape[:2], 3)
     if name == "motion_blur":
-        return {"angle_deg": drawn["angle"]}
+        return {"angle_deg": draws["angle"]}
     if name in ("rgb_gaussian_noise", "rgb_speckle_noise"):
-        return {"normals": RandomState(drawn["seed"]).standard_normal(shape)}
+        return {"normals": RandomState(draws["seed"]).standard_normal(shape)}
     if name == "rgb_impulse_noise":
-        random = default_rng(drawn["seed"])
+        random = default_rng(draws["seed"])
         struck, salt = random.random(shape) <= parameters["amount"], random.random(shape) <= 0.5
         return {"chances": np.where(struck, salt * 1.0, 0.5)}
     if name == "rgb_shot_noise":
         from scipy.stats import poisson
 
         mean = np.broadcast_to(clean, shape) / 255.0 * parameters["photons"]
-        counts = RandomState(drawn["seed"]).poisson(mean)
+        counts = RandomState(draws["seed"]).poisson(mean)
         return {"chances": (poisson.cdf(counts - 1, mean) + poisson.cdf(counts, mean)) / 2}
     if name == "stain_deposit":
         rows = np.full((parameters["marks"], 3), -1)
@@ -79,8 +79,8 @@ def given(
             np.zeros((parameters["words"], parameters["letters"]), int),
         )
         rows[: numbers[0]] = np.reshape(numbers[1:], (-1, 7))
-        left = iter(drawn["letters"])
+        remaining = iter(draws["letters"])
         for row, (count, *_) in zip(spelling, rows, strict=True):
-            row[:count] = [ord(next(left)) - ord("a") for _ in range(count)]
+            row[:count] = [ord(next(remaining)) - ord("a") for _ in range(count)]
         return {"placed": rows, "spelling": spelling}
     return {}

@@ -13,7 +13,7 @@ import cv2
 import digests as golden
 import numpy as np
 import pytest
-from published_draws import given, image
+from published_draws import draw_arguments, image
 
 import corruptset
 from corruptset.corruptions.calibrations import get_calibration
@@ -31,7 +31,7 @@ OLD_FONTS = int(cv2.__version__.partition(".")[0]) < 5
 
 
 @pytest.mark.parametrize("dataset", sorted({key.partition("/")[0] for key in DIFFERENT}))
-def test_the_published_draws_give_the_published_output(dataset):
+def test_published_draws_reproduce_published_output(dataset):
     differences, images = [], {}
     for key in DIFFERENT:
         _, name, severity = key.split("/")
@@ -41,22 +41,22 @@ def test_the_published_draws_give_the_published_output(dataset):
         channels = len(run["pixels"]) // 2 // 16
         clean = images.setdefault(channels, image(0, grey=channels == 1))
         parameters = get_calibration(dataset).row(name, int(severity)).parameters
-        draws = given(name, parameters, run["drawn"], clean)
+        draws = draw_arguments(name, parameters, run["drawn"], clean)
         out = corruptset.corrupt(clean, name, severity=int(severity), calibration=dataset, **draws)
-        want = np.frombuffer(bytes.fromhex(run["pixels"]), np.uint8).reshape(4, 4, channels)
-        differences.append(np.abs(out[28::56, 28::56].astype(int) - want))
+        expected = np.frombuffer(bytes.fromhex(run["pixels"]), np.uint8).reshape(4, 4, channels)
+        differences.append(np.abs(out[28::56, 28::56].astype(int) - expected))
         assert differences[-1].max() <= 1, key
     assert np.mean(np.concatenate(differences, axis=None) == 0) >= 0.99
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
-def test_recipes_have_the_published_corruptions_at_five_severities(dataset):
+def test_recipes_have_published_corruptions_at_five_severities(dataset):
     recipe = load_recipe(f"{dataset}-c").resolve()
-    ids = {one.id for one in recipe.sets}
+    ids = {spec.id for spec in recipe.sets}
     assert ids == {"clean"} | {key.partition("/")[2] for key in PUBLISHED if key.startswith(f"{dataset}/")}
 
 
-def test_published_oddities_are_kept():
+def test_published_quirks_are_reproduced():
     derma, retina, chest = (get_calibration(f"{name}mnist") for name in ("derma", "retina", "chest"))
     radii = [derma.row("black_corner", severity).parameters["radius"] for severity in range(1, 6)]
     assert radii == [1.1, 1.05, 1.0, 0.9, 0.95], "severity 5 is weaker than severity 4"
@@ -85,7 +85,7 @@ def test_noise_of_grey_images_is_averaged_over_three_channels():
         ("impulse", {"amount": 0.1}),
     ],
 )
-def test_noise_of_colour_images_has_the_distribution_of_the_core(name, parameters):
+def test_noise_of_colour_images_has_core_distribution(name, parameters):
     images = np.broadcast_to(np.array([40, 128, 230], np.uint8), (128, 128, 3)).copy()
     ours, core = (
         np.sort(corruptset.corrupt(images, f"{prefix}{name}_noise", key="a", **parameters), axis=None)
@@ -96,13 +96,13 @@ def test_noise_of_colour_images_has_the_distribution_of_the_core(name, parameter
 
 
 @pytest.mark.parametrize("name", sorted(set(RECORDED) - {"characters"} if OLD_FONTS else RECORDED))
-def test_output_bytes_are_the_recorded_ones(name):
+def test_output_bytes_match_golden_digests(name):
     parameters, digest = RECORDED[name]
     assert golden.digest(name, **parameters) == digest
 
 
 @pytest.mark.parametrize("name", sorted(RECORDED))
-def test_images_of_a_batch_are_independent_and_can_be_small_or_grey(name):
+def test_batch_images_are_independent_and_may_be_small_or_grey(name):
     parameters, _ = RECORDED[name]
     images = np.stack([image(which, grey=False)[:60, :90] for which in range(3)])
     for batch in (images, images[..., :1]):

@@ -21,52 +21,54 @@ def published_file(path, labels, *, grey=True):
     return images
 
 
-def built(folder, name, labels, sets, **options):
+def build_dataset(folder, name, labels, sets, **options):
     path = folder / f"{name}_224.npz"
     images = published_file(path, labels, **options)
-    done = corruptset.build(
+    result = corruptset.build(
         f"{name}-c", f"medmnist:{path}", sets=[*sets, "clean"], out=folder / "out", jobs=1, page=False, progress=False
     )
-    return images, done.directory
+    return images, result.directory
 
 
-def test_an_export_has_the_published_form(tmp_path):
+def test_export_has_published_format(tmp_path):
     labels = np.array([[1], [0], [1]], np.uint8)
-    images, directory = built(tmp_path, "pneumoniamnist", labels, ["rgb_gaussian_noise/*", "windowed_gaussian_blur/*"])
-    done = corruptset.export("medmnist-c", directory, tmp_path / "exported", progress=False)
-    assert sorted(path.name for path in done.top.iterdir()) == ["gaussian_blur.npz", "gaussian_noise.npz"]
+    images, directory = build_dataset(
+        tmp_path, "pneumoniamnist", labels, ["rgb_gaussian_noise/*", "windowed_gaussian_blur/*"]
+    )
+    result = corruptset.export("medmnist-c", directory, tmp_path / "exported", progress=False)
+    assert sorted(path.name for path in result.top.iterdir()) == ["gaussian_blur.npz", "gaussian_noise.npz"]
     data = corruptset.open(directory)
     assert np.array_equal(np.stack(list(data["clean"].images()))[..., 0], images)
     for published, name in (("gaussian_noise", "rgb_gaussian_noise"), ("gaussian_blur", "windowed_gaussian_blur")):
-        with np.load(done.top / f"{published}.npz") as file:
+        with np.load(result.top / f"{published}.npz") as file:
             assert file["test_images"].shape == (15, 224, 224)
             assert np.array_equal(file["test_labels"], np.tile(labels, (5, 1)))
             assert np.array_equal(file["test_images"][6:9], np.stack(list(data[f"{name}/3"].images()))[..., 0])
-    again = corruptset.export("medmnist-c", directory, tmp_path / "again", sets=["rgb_*"], progress=False)
-    assert [path.read_bytes() for path in again.top.iterdir()] == [(done.top / "gaussian_noise.npz").read_bytes()]
+    repeated = corruptset.export("medmnist-c", directory, tmp_path / "again", sets=["rgb_*"], progress=False)
+    assert [path.read_bytes() for path in repeated.top.iterdir()] == [(result.top / "gaussian_noise.npz").read_bytes()]
     assert verify_export(tmp_path / "exported").ok
-    (done.top / "gaussian_blur.npz").write_bytes(b"")
+    (result.top / "gaussian_blur.npz").write_bytes(b"")
     assert not verify_export(tmp_path / "exported").ok
     with pytest.raises(BuildError, match="rgb_gaussian_noise/1"):
         corruptset.export("medmnist-c", directory, tmp_path / "some", sets=["rgb_*/2"], progress=False)
 
 
-def test_images_with_several_labels_keep_them_and_have_an_auc(tmp_path, run):
+def test_multi_label_images_keep_labels_and_have_auc(tmp_path, run):
     labels = np.array([[0, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 0]], np.uint8)
-    _, directory = built(tmp_path, "chestmnist", labels, ["gamma_corr_up/*"])
+    _, directory = build_dataset(tmp_path, "chestmnist", labels, ["gamma_corr_up/*"])
     data = corruptset.open(directory)
-    assert [one.name for one in data.classes] == ["000", "010", "011", "100"]
-    done = corruptset.export("medmnist-c", directory, tmp_path / "exported", progress=False)
-    with np.load(done.top / "gamma_corr_up.npz") as file:
+    assert [class_.name for class_ in data.classes] == ["000", "010", "011", "100"]
+    result = corruptset.export("medmnist-c", directory, tmp_path / "exported", progress=False)
+    with np.load(result.top / "gamma_corr_up.npz") as file:
         assert np.array_equal(file["test_labels"], np.tile(labels, (5, 1)))
     folder = tmp_path / "predictions" / "gamma_corr_up"
     folder.mkdir(parents=True)
     np.savez(folder.parent / "clean.npz", probs=labels * 0.8 + 0.1)
     for severity in range(1, 6):
         np.savez(folder / f"{severity}.npz", probs=np.tile([0.6, 0.7, 0.2], (4, 1)))
-    scored = run("medmnist-score", directory, folder.parent, "--json").json
-    assert (scored["clean"], scored["clean_auc"]) == (0.0, 1.0)
-    row = scored["corruptions"]["gamma_corr_up"]
+    scores = run("medmnist-score", directory, folder.parent, "--json").json
+    assert (scores["clean"], scores["clean_auc"]) == (0.0, 1.0)
+    row = scores["corruptions"]["gamma_corr_up"]
     assert (row["error"], row["auc"]) == (0.5, 0.5)
     assert row["be"] == pytest.approx(0.5 / 0.287462117104012)
     assert row["rbe"] == pytest.approx(0.5 / (0.287462117104012 - 0.2839064387513035))
@@ -75,11 +77,11 @@ def test_images_with_several_labels_keep_them_and_have_an_auc(tmp_path, run):
     assert "3.npz does not exist" in run("medmnist-score", directory, folder.parent).err
 
 
-def test_balanced_accuracy_of_two_classes_uses_the_threshold(tmp_path):
+def test_balanced_accuracy_of_two_classes_uses_threshold(tmp_path):
     from corruptset_medmnist.scores import score
 
     labels = np.array([[0], [0], [0], [1]], np.uint8)
-    _, directory = built(tmp_path, "breastmnist", labels, ["brightness_up/*"])
+    _, directory = build_dataset(tmp_path, "breastmnist", labels, ["brightness_up/*"])
     (tmp_path / "p" / "brightness_up").mkdir(parents=True)
     for name in ("clean", *(f"brightness_up/{severity}" for severity in range(1, 6))):
         np.savez(tmp_path / "p" / f"{name}.npz", probs=np.array([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7], [0.4, 0.6]]))
@@ -96,20 +98,20 @@ def test_balanced_accuracy_of_two_classes_uses_the_threshold(tmp_path):
         ({"test_images": np.zeros((2, 28, 28), np.uint8), "test_labels": np.full((2, 3), 2)}, "other than 0 and 1"),
     ],
 )
-def test_other_files_are_refused(tmp_path, arrays, message):
+def test_source_rejects_unknown_files(tmp_path, arrays, message):
     np.savez(tmp_path / "other.npz", **arrays)
     with pytest.raises(SourceError, match=message):
         open_source(f"medmnist:{tmp_path / 'other.npz'}")
 
 
-def test_splits_and_mistakes(tmp_path):
+def test_source_has_splits_and_rejects_invalid_options(tmp_path):
     path = tmp_path / "pathmnist.npz"
     published_file(path, np.array([[3], [1]], np.uint8), grey=False)
-    assert [(one.id, one.label) for one in open_source(f"medmnist:{path}").samples] == [
+    assert [(sample.id, sample.label) for sample in open_source(f"medmnist:{path}").samples] == [
         ("test/00000", 3),
         ("test/00001", 1),
     ]
-    assert [one.id for one in open_source(f"medmnist:{path}", split="train").samples] == ["train/00000"]
+    assert [sample.id for sample in open_source(f"medmnist:{path}", split="train").samples] == ["train/00000"]
     with pytest.raises(SourceError, match="expected one of train, val, test"):
         open_source(f"medmnist:{path}", split="all")
     path.write_bytes(path.read_bytes()[:1000])

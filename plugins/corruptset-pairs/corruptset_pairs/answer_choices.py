@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from corruptset.errors import StudyError, listed
+from corruptset.errors import StudyError, format_list
 from corruptset.manifests.reader import Dataset
 
 MAX_ANSWERS = 10
@@ -43,7 +43,8 @@ def answer_choices(data: Dataset, categories: Mapping[str, str] | None) -> dict[
         }
         if absent := [name for name in names if name not in answers.values()]:
             raise StudyError(
-                f"{len(absent)} of the {len(names)} categories have no class of {data.path}:\n{listed(absent, 10)}\n"
+                f"{len(absent)} of the {len(names)} categories have no class of {data.path}:\n"
+                f"{format_list(absent, 10)}\n"
                 "Use the class folders (for ImageNet, the wnids) or the class names in the file of categories."
             )
     if not 2 <= (count := len(set(answers.values()))) <= MAX_ANSWERS:

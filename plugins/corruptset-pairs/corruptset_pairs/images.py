@@ -31,7 +31,7 @@ from corruptset.scores.places import SHIFTS, SHRINKS, Neighbours, Places, Step
 from corruptset.scores.prediction_files.reading import read_predictions
 from corruptset.scores.records import Scores
 from corruptset.scores.scores_file import load_scores
-from corruptset.scores.set_choice import choose_sets
+from corruptset.scores.set_choice import choose_scored_sets
 
 from .study_records import Change, Trial
 
@@ -116,7 +116,7 @@ def region_pairs(
         If fewer than `count` source images have a suitable pair, if a requested size does not exist, if `sets` matches
         several sets, or if the predictions do not show which regions are classified correctly.
     """
-    chosen = choose_sets(data, sets)
+    chosen = choose_scored_sets(data, sets)
     if sets is not None and len(chosen) > 1:
         raise StudyError(
             f"--sets {','.join(sets)} matches {len(chosen)} sets ({', '.join(chosen[:5])}, ...), but pairs are drawn "
@@ -239,7 +239,7 @@ def level_images(
     """
     corruption_of: dict[str, str | None] = {}
     at: dict[int, list[str]] = {}
-    for set_id in choose_sets(data, sets):
+    for set_id in choose_scored_sets(data, sets):
         stages = data[set_id].record.stages
         level = 0 if set_id == CLEAN else stages[0].level if len(stages) == 1 else None
         if level is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corruptset.errors import StudyError, listed
+from corruptset.errors import StudyError, format_list
 from corruptset.scores.bootstrap import Bootstrap, interval_of, value
 from corruptset.scores.formulas import Estimate
 from corruptset.scores.outcomes import CLEAN
@@ -168,7 +168,7 @@ def pairs_score(
     if not files.sheets:
         reasons = [f"{refusal.file} {refusal.reason}" for refusal in files.refused] or ["no files were given"]
         raise StudyError(
-            f"There are no answers to score:\n{listed(reasons, 20)}\nName the files that the page of study "
+            f"There are no answers to score:\n{format_list(reasons, 20)}\nName the files that the page of study "
             f"{study.study} saved."
         )
     people = People(study, files.sheets, seed)

@@ -196,7 +196,7 @@ def pairs_sheet(
     for file, content in files.items():
         if file.exists() and file.read_bytes() != content:
             raise StudyError(
-                f"{file} already exists with other contents. Participants may have answered that study, so choose "
+                f"{file} already exists with different contents. Participants may have answered that study, so choose "
                 "another --out, or delete the file."
             )
     page.parent.mkdir(parents=True, exist_ok=True)

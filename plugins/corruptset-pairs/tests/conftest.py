@@ -22,10 +22,10 @@ def regions(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """Build regions of twenty images from ten classes, with two sides and one block per side."""
     folder = tmp_path_factory.mktemp("regions")
     recipe = write_recipe(folder / "recipe", "sides = [12, 16]\nblocks = 1\nout = 16")
-    made = build(
+    result = build(
         recipe, write_rows(folder / "rows", small_images(20)), folder / "out", jobs=1, metrics=0, storage="hdf5"
     )
-    return corruptset.open(made.directory)
+    return corruptset.open(result.directory)
 
 
 @pytest.fixture(scope="session")
@@ -33,9 +33,9 @@ def predictions(regions: Dataset, tmp_path_factory: pytest.TempPathFactory) -> P
     """Write predictions with about two thirds correct, in which the true class is always among the top five."""
     folder = tmp_path_factory.mktemp("net")
     labels = regions["clean"].labels
-    right = np.random.default_rng(4).random(len(labels)) < 0.67
-    top = (labels[:, None] + np.arange(5) + ~right[:, None]) % 10
-    top[:, 4] = np.where(right, top[:, 4], labels)
+    correct = np.random.default_rng(4).random(len(labels)) < 0.67
+    top = (labels[:, None] + np.arange(5) + ~correct[:, None]) % 10
+    top[:, 4] = np.where(correct, top[:, 4], labels)
     np.savez(folder / "clean.npz", top=top)
     return folder
 

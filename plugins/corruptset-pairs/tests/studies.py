@@ -24,14 +24,14 @@ HOSTILE = [
 ]
 
 
-def sheet_of(
-    key: StudyKey, person: str, group: str, says: Callable[[Trial], str | None] | None = None, **changed: Any
+def answer_sheet(
+    key: StudyKey, person: str, group: str, answer: Callable[[Trial], str | None] | None = None, **changed: Any
 ) -> dict[str, Any]:
     """Return the answers of one participant in the format of the page, which are all correct by default."""
-    shown = [trial for trial in key.trials if trial.group == group]
+    group_trials = [trial for trial in key.trials if trial.group == group]
     answers = [
-        {"trial": t.id, "order": n, "answer": says(t) if says else t.category, "ms": 100 * n}
-        for n, t in enumerate(shown, 1)
+        {"trial": t.id, "order": n, "answer": answer(t) if answer else t.category, "ms": 100 * n}
+        for n, t in enumerate(group_trials, 1)
     ]
     sheet = {
         "schema_version": 1,
@@ -54,7 +54,7 @@ def save(folder: Path, sheet: dict[str, Any], name: str = "") -> Path:
     return path
 
 
-def data_of(page: str) -> dict[str, Any]:
+def page_data(page: str) -> dict[str, Any]:
     """Return the data that the script of a page reads."""
     (text,) = re.findall(r'<script type="application/json" id="study">(.*?)</script>', page, re.DOTALL)
     data: dict[str, Any] = json.loads(text)

@@ -19,35 +19,35 @@ from corruptset.generate.build import build
 from corruptset.manifests.reader import Dataset
 
 
-def pairs_of(key: StudyKey) -> list[tuple[Trial, Trial]]:
+def study_pairs(key: StudyKey) -> list[tuple[Trial, Trial]]:
     """Return the pairs of a study, each with its anchor first."""
-    found: dict[int, list[Trial]] = {}
+    results: dict[int, list[Trial]] = {}
     for trial in key.trials:
-        found.setdefault(trial.unit, []).append(trial)
-    pairs = [sorted(pair, key=lambda trial: str(trial.member)) for pair in found.values()]
+        results.setdefault(trial.unit, []).append(trial)
+    pairs = [sorted(pair, key=lambda trial: str(trial.member)) for pair in results.values()]
     assert all([trial.member for trial in pair] == ["anchor", "partner"] for pair in pairs)
     return [(anchor, partner) for anchor, partner in pairs]
 
 
-def place(sample: str) -> tuple[int, int, int]:
+def region_position(sample: str) -> tuple[int, int, int]:
     """Return the side and the position (y, x) in the id of a region."""
     rest = sample.partition("@s")[2]
     return int(rest[:4]), int(rest[6:10]), int(rest[11:15])
 
 
-def test_pairs_are_neighbours_of_which_the_model_has_one_right(
+def test_pairs_are_neighbours_with_one_correct_prediction(
     pairs_of_model: Sheet, regions: Dataset, predictions: Path
 ) -> None:
     key = pairs_of_model.key
     top = np.load(predictions / "clean.npz")["top"]
     by_id = {sample.id: sample for sample in regions.samples}
-    for anchor, partner in pairs_of(key):
+    for anchor, partner in study_pairs(key):
         first = by_id[anchor.sample]
         assert first.region is not None
         assert first.region.anchor
         assert anchor.source == partner.source
         assert {anchor.group, partner.group} == {"A", "B"}
-        (side, y, x), (other, v, u) = place(anchor.sample), place(partner.sample)
+        (side, y, x), (other, v, u) = region_position(anchor.sample), region_position(partner.sample)
         if anchor.change == "shift":
             assert (side, max(abs(y - v), abs(x - u))) == (other, 1)
         else:
@@ -64,14 +64,14 @@ def test_pairs_are_neighbours_of_which_the_model_has_one_right(
     assert set(Counter(trial.category for trial in key.trials).values()) == {2}
     assert {trial.member for trial in key.trials if trial.right} == {"anchor", "partner"}
     assert {trial.change for trial in key.trials} == {"shift", "shrink"}
-    assert {place(anchor.sample)[0] for anchor, _ in pairs_of(key)} == {12, 16}
+    assert {region_position(anchor.sample)[0] for anchor, _ in study_pairs(key)} == {12, 16}
 
 
 def test_all_neighbours_are_candidates(regions: Dataset, predictions: Path) -> None:
     rows = [s for s in regions.samples if s.region is not None and s.region.source == regions.samples[0].region.source]  # type: ignore[union-attr]
     records = [s.region for s in rows if s.region is not None]
-    right = np.load(predictions / "clean.npz")["top"][[s.index for s in rows], 0] == rows[0].label
-    for model in (None, right):
+    correct = np.load(predictions / "clean.npz")["top"][[s.index for s in rows], 0] == rows[0].label
+    for model in (None, correct):
         expected = set()
         for (i, a), (j, b) in product(enumerate(records), repeat=2):
             inside = 0 <= b.y - a.y <= a.side - b.side and 0 <= b.x - a.x <= a.side - b.side
@@ -80,23 +80,23 @@ def test_all_neighbours_are_candidates(regions: Dataset, predictions: Path) -> N
             if a.anchor and change is not None and (model is None or model[i] != model[j]):
                 expected.add((change, a.group, (i, j)))
         by_change = candidates(records, model, ("shift", "shrink"), None)
-        found = [
+        result = [
             (change, size, pair)
             for change, sizes in by_change.items()
             for size, pairs in sizes.items()
             for pair in pairs
         ]
-        assert set(found) == expected
-        assert len(found) == len(expected)
+        assert set(result) == expected
+        assert len(result) == len(expected)
         assert len(expected) == 2 * 17 if model is None else 0 < len(expected) < 2 * 17
 
 
-def test_pairs_without_a_model_and_of_chosen_changes_and_sizes(regions: Dataset, tmp_path: Path) -> None:
+def test_pairs_without_model_follow_chosen_changes_and_sizes(regions: Dataset, tmp_path: Path) -> None:
     key = pairs_sheet(regions, tmp_path / "any.html", n=7).key
     assert ({trial.right for trial in key.trials}, key.model) == ({None}, None)
     assert Counter((trial.group, trial.member) for trial in key.trials)["A", "anchor"] == 4
     only = pairs_sheet(regions, tmp_path / "only.html", n=6, change="shrink", sizes=["s16"]).key
-    assert {(place(a.sample)[0], place(b.sample)[0]) for a, b in pairs_of(only)} == {(16, 14)}
+    assert {(region_position(a.sample)[0], region_position(b.sample)[0]) for a, b in study_pairs(only)} == {(16, 14)}
 
 
 def test_unavailable_pairs_are_rejected(regions: Dataset, predictions: Path, tmp_path: Path) -> None:
@@ -112,13 +112,13 @@ def test_unavailable_pairs_are_rejected(regions: Dataset, predictions: Path, tmp
         "from a different source image, .* Use --n 20": {"n": 21, "predictions": predictions},
         "--scores and --levels cannot be used with .*a dataset of regions": {"n": 2, "scores": tmp_path, "levels": [1]},
     }
-    for said, options in cases.items():
-        with pytest.raises(StudyError, match=said):
+    for message, options in cases.items():
+        with pytest.raises(StudyError, match=message):
             pairs_sheet(regions, tmp_path / "p.html", **options)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
 
-def test_a_table_of_regions_gives_the_same_pairs(tmp_path: Path) -> None:
+def test_region_table_gives_same_pairs(tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path / "recipe", "sides = [12, 16]\nblocks = 1\nout = 16")
     source = write_rows(tmp_path / "rows", small_images(3))
     keys = []
@@ -135,12 +135,12 @@ def test_a_table_of_regions_gives_the_same_pairs(tmp_path: Path) -> None:
         pairs_sheet(data, tmp_path / "more.html", n=3, predictions=tmp_path / "net")
 
 
-def test_a_group_sees_each_image_at_one_level_and_all_levels_equally_often(levels_sheet: Sheet) -> None:
+def test_group_sees_each_image_once_and_all_levels_equally_often(levels_sheet: Sheet) -> None:
     trials = levels_sheet.key.trials
-    seen = {(trial.group, trial.source): trial.level for trial in trials}
+    levels_by_group = {(trial.group, trial.source): trial.level for trial in trials}
     sources = {trial.source for trial in trials}
-    assert (len(seen), len(trials), len(sources)) == (40, 40, 20)
-    assert all(seen["A", source] != seen["B", source] for source in sources)
+    assert (len(levels_by_group), len(trials), len(sources)) == (40, 40, 20)
+    assert all(levels_by_group["A", source] != levels_by_group["B", source] for source in sources)
     assert all(t.source == t.sample and t.member is t.change is t.right is None for t in trials)
     for group in "AB":
         assert set(Counter(t.level for t in trials if t.group == group).values()) == {5}
@@ -151,7 +151,7 @@ def test_a_group_sees_each_image_at_one_level_and_all_levels_equally_often(level
     assert all(t.set == ("clean" if t.level == 0 else f"{t.corruption}/{t.level:02d}") for t in trials)
 
 
-def test_levels_and_sets_are_chosen(levels: Dataset, predictions: Path, tmp_path: Path) -> None:
+def test_levels_and_sets_can_be_chosen(levels: Dataset, predictions: Path, tmp_path: Path) -> None:
     key = pairs_sheet(levels, tmp_path / "p.html", n=10, sets=["posterize/*", "clean"], levels=[0, 4]).key
     assert {trial.set for trial in key.trials} == {"clean", "posterize/04"}
     cases = {
@@ -162,6 +162,6 @@ def test_levels_and_sets_are_chosen(levels: Dataset, predictions: Path, tmp_path
             "n": 2, "predictions": predictions, "change": "shift"
         },
     }  # fmt: skip
-    for said, options in cases.items():
-        with pytest.raises(StudyError, match=said):
+    for message, options in cases.items():
+        with pytest.raises(StudyError, match=message):
             pairs_sheet(levels, tmp_path / "q.html", **options)  # type: ignore[arg-type]

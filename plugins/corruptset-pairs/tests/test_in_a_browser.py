@@ -9,9 +9,9 @@ from typing import Any
 
 import corruptset_pairs
 import pytest
-from browsers import axe_violations, opened_browser, visits
+from browsers import axe_violations, open_browser, page_visitor
 from corruptset_pairs.sheet import Sheet, pairs_sheet
-from studies import HOSTILE, data_of
+from studies import HOSTILE, page_data
 
 from corruptset.manifests.reader import Dataset
 
@@ -21,14 +21,14 @@ Open = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    with opened_browser() as browser:
+    with open_browser() as browser:
         yield browser
 
 
 @pytest.fixture
 def open_page(chromium: Any) -> Iterator[Open]:
     """Return a function that opens a page in Chromium."""
-    with visits(chromium) as visit:
+    with page_visitor(chromium) as visit:
 
         def run(file: Path, *, link: str = "", width: int = 400, scheme: str = "light", **options: Any) -> Any:
             viewport = {"width": width, "height": 800}
@@ -37,7 +37,7 @@ def open_page(chromium: Any) -> Iterator[Open]:
         yield run
 
 
-def begin(page: Any, person: str, group: str | None = None) -> None:
+def start_study(page: Any, person: str, group: str | None = None) -> None:
     """Fill in the first screen and start the study with the keyboard."""
     page.fill("#person", person)
     if group is not None:
@@ -53,19 +53,21 @@ def shown_trial(page: Any, data: dict[str, Any], number: int) -> str:
     page.wait_for_function(f"document.querySelector('#place').textContent === 'Picture {number} of {count}'")
     page.wait_for_function("document.activeElement.id === 'place'")
     source = page.get_attribute("#picture img", "src").partition(",")[2]
-    (trial,) = [trial for group in data["trials"].values() for trial, picture in group if picture == source]
+    (trial,) = [trial for group in data["trials"].values() for trial, image in group if image == source]
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return str(trial)
 
 
-def test_whole_sheets_answered_by_keyboard_are_scored(open_page: Open, pairs_of_model: Sheet, tmp_path: Path) -> None:
-    key, data = pairs_of_model.key, data_of(pairs_of_model.page.read_text("utf-8"))
+def test_complete_sheets_answered_by_keyboard_are_scored(
+    open_page: Open, pairs_of_model: Sheet, tmp_path: Path
+) -> None:
+    key, data = pairs_of_model.key, page_data(pairs_of_model.page.read_text("utf-8"))
     trials = {trial.id: trial for trial in key.trials}
     orders: dict[str, list[str]] = {}
     for person, group in (("p01", "A"), ("p02", "A"), ("p03", "B")):
         page = open_page(pairs_of_model.page, link=f"#{group}")
         assert page.is_hidden("#groups")
-        begin(page, person)
+        start_study(page, person)
         with page.expect_download() as saving:
             for number in range(1, 11):
                 trial = trials[shown_trial(page, data, number)]
@@ -80,22 +82,22 @@ def test_whole_sheets_answered_by_keyboard_are_scored(open_page: Open, pairs_of_
         saving.value.save_as(tmp_path / saving.value.suggested_filename)
     assert sorted(orders["p01"]) == sorted(orders["p02"])
     assert orders["p01"] != orders["p02"]
-    scored = corruptset_pairs.pairs_score(pairs_of_model.key_file, [tmp_path])
-    assert (scored.people, scored.answers, scored.refused) == ({"A": 2, "B": 1}, 30, [])
-    assert scored.gap is not None
-    assert (scored.gap.pairs, scored.gap.difference) == (10, 1)
-    assert scored.members["wrong"].cannot_tell == 1
-    assert 0 < (scored.members["right"].median_ms or 0) < 60_000
+    result = corruptset_pairs.pairs_score(pairs_of_model.key_file, [tmp_path])
+    assert (result.people, result.answers, result.refused) == ({"A": 2, "B": 1}, 30, [])
+    assert result.gap is not None
+    assert (result.gap.pairs, result.gap.difference) == (10, 1)
+    assert result.members["wrong"].cannot_tell == 1
+    assert 0 < (result.members["right"].median_ms or 0) < 60_000
 
 
-def test_a_mouse_a_stop_and_no_keys(open_page: Open, levels_sheet: Sheet, tmp_path: Path) -> None:
-    data = data_of(levels_sheet.page.read_text("utf-8"))
+def test_study_works_with_mouse_pause_and_missing_keys(open_page: Open, levels_sheet: Sheet, tmp_path: Path) -> None:
+    data = page_data(levels_sheet.page.read_text("utf-8"))
     page = open_page(levels_sheet.page)
     page.click("button[type=submit]")
     assert page.inner_text("#problem").startswith("Please type your name or code, and choose your group, and confirm")
     assert page.evaluate("document.activeElement.id") == "person"
     page.uncheck("input[name=keys]")
-    begin(page, "Ann/../é", "B")
+    start_study(page, "Ann/../é", "B")
     assert page.is_hidden("#answers kbd >> nth=0")
     page.keyboard.press("1")
     for number in (1, 2):
@@ -112,16 +114,16 @@ def test_a_mouse_a_stop_and_no_keys(open_page: Open, levels_sheet: Sheet, tmp_pa
             page.click(button)
         saving.value.save_as(tmp_path / "answers.json")
         saved.append(json.loads((tmp_path / "answers.json").read_text("utf-8")))
-    first, again = saved
-    assert first == again
+    first, repeated = saved
+    assert first == repeated
     assert (first["person"], first["group"], first["finished"]) == ("Ann/../é", "B", False)
     answers = [(answer["answer"], answer["order"]) for answer in first["answers"]]
     assert answers == [(data["categories"][1], 1), (data["categories"][2], 2)]
-    scored = corruptset_pairs.pairs_score(levels_sheet.key, [tmp_path / "answers.json"], unfinished=True)
-    assert (scored.answers, scored.unfinished) == (2, 1)
+    result = corruptset_pairs.pairs_score(levels_sheet.key, [tmp_path / "answers.json"], unfinished=True)
+    assert (result.answers, result.unfinished) == (2, 1)
 
 
-def test_text_of_strangers_runs_nothing(open_page: Open, regions: Dataset, tmp_path: Path) -> None:
+def test_foreign_text_is_never_executed(open_page: Open, regions: Dataset, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("\n\n".join(HOSTILE) + "\n---\n" + "\n\n".join(HOSTILE), encoding="utf-8")
     names = {c.folder: name for c, name in zip(regions.classes, HOSTILE, strict=True)}
@@ -129,8 +131,8 @@ def test_text_of_strangers_runs_nothing(open_page: Open, regions: Dataset, tmp_p
     page = open_page(sheet.page)
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
     assert page.is_hidden("#needed")
-    begin(page, "<img src=x onerror=alert(1)>", "A")
-    data = data_of(sheet.page.read_text("utf-8"))
+    start_study(page, "<img src=x onerror=alert(1)>", "A")
+    data = page_data(sheet.page.read_text("utf-8"))
     shown_trial(page, data, 1)
     labels = page.eval_on_selector_all("#answers bdi", "nodes => nodes.map((node) => node.textContent)")
     assert labels == [*data["labels"], "I cannot tell"]
@@ -143,9 +145,7 @@ def test_text_of_strangers_runs_nothing(open_page: Open, regions: Dataset, tmp_p
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_screen_fits_every_width_and_axe_finds_nothing(
-    scheme: str, open_page: Open, pairs_of_model: Sheet
-) -> None:
+def test_screens_fit_all_widths_and_pass_axe(scheme: str, open_page: Open, pairs_of_model: Sheet) -> None:
     for width in (320, 1400):
         page = open_page(pairs_of_model.page, width=width, scheme=scheme, bypass_csp=True)
         page.click("button[type=submit]")
@@ -153,7 +153,7 @@ def test_every_screen_fits_every_width_and_axe_finds_nothing(
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert axe_violations(page) == [], screen
             if screen == "start":
-                begin(page, "p", "A")
+                start_study(page, "p", "A")
                 image = "i => [i.naturalWidth, i.clientWidth, i.clientHeight, getComputedStyle(i).imageRendering]"
                 assert page.eval_on_selector("#picture img", image) == [16, 256, 256, "pixelated"]
             elif screen == "trial":
@@ -162,7 +162,7 @@ def test_every_screen_fits_every_width_and_axe_finds_nothing(
                     page.click("#stop")
 
 
-def test_without_a_script_the_page_says_what_it_needs(chromium: Any, pairs_of_model: Sheet) -> None:
+def test_page_without_script_states_requirement(chromium: Any, pairs_of_model: Sheet) -> None:
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(pairs_of_model.page.as_uri())

@@ -17,7 +17,7 @@ from corruptset_pairs.answer_choices import answer_choices
 from corruptset_pairs.sheet import Sheet, pairs_sheet
 from corruptset_pairs.sheet_page import PACKAGE
 from PIL import Image
-from studies import HOSTILE, data_of
+from studies import HOSTILE, page_data
 
 from corruptset.errors import PredictionError, ScoreError, StudyError, UnknownCorruption
 from corruptset.manifests.reader import Dataset
@@ -26,24 +26,22 @@ from corruptset.pages.document import text_file
 
 
 @pytest.mark.parametrize(("sheet", "data"), [("pairs_of_model", "regions"), ("levels_sheet", "levels")])
-def test_the_page_has_the_images_to_the_last_bit_and_no_right_answer(
-    sheet: str, data: str, request: pytest.FixtureRequest
-) -> None:
-    made: Sheet = request.getfixturevalue(sheet)
+def test_page_has_exact_images_and_no_correct_answer(sheet: str, data: str, request: pytest.FixtureRequest) -> None:
+    result: Sheet = request.getfixturevalue(sheet)
     images: Dataset = request.getfixturevalue(data)
-    page = made.page.read_text("utf-8")
-    study = data_of(page)
+    page = result.page.read_text("utf-8")
+    study = page_data(page)
     assert set(study) == {"schema_version", "study", "enlargement", "categories", "labels", "trials"}
     index = {sample.id: sample.index for sample in images.samples}
-    shown = {trial: base64.b64decode(raw) for group in study["trials"].values() for trial, raw in group}
+    group_images = {trial: base64.b64decode(raw) for group in study["trials"].values() for trial, raw in group}
     without_images = re.sub(r'"[A-Za-z0-9+/=]{80,}"', '""', page)
-    for trial in made.key.trials:
+    for trial in result.key.trials:
         assert trial.sample not in page
         assert trial.set == "clean" or trial.set not in page
         assert without_images.count(trial.id) == 1
-        picture = Image.open(io.BytesIO(shown[trial.id]))
-        assert picture.info == {}
-        assert np.array_equal(np.array(picture), images[trial.set].image(index[trial.sample]))
+        image = Image.open(io.BytesIO(group_images[trial.id]))
+        assert image.info == {}
+        assert np.array_equal(np.array(image), images[trial.set].image(index[trial.sample]))
     for word in (
         "anchor",
         "partner",
@@ -51,16 +49,16 @@ def test_the_page_has_the_images_to_the_last_bit_and_no_right_answer(
         "black_lines",
         '"right"',
         '"category"',
-        made.key.digest,
-        str(made.key.model),
+        result.key.digest,
+        str(result.key.model),
     ):
         assert word not in without_images, word
-    for group, shown in study["trials"].items():
+    for group, group_images in study["trials"].items():
         # The images are sorted by their names, which are hashes.
-        assert [trial for trial, _ in shown] == sorted(t.id for t in made.key.trials if t.group == group)
+        assert [trial for trial, _ in group_images] == sorted(t.id for t in result.key.trials if t.group == group)
 
 
-def test_only_the_page_s_own_script_and_style_may_run(pairs_of_model: Sheet) -> None:
+def test_page_allows_only_its_own_script_and_style(pairs_of_model: Sheet) -> None:
     page = pairs_of_model.page.read_text("utf-8")
     (escaped,) = re.findall(r'http-equiv="Content-Security-Policy" content="(.*?)"', page)
     policy = html.unescape(escaped)
@@ -80,8 +78,8 @@ def test_custom_instructions_are_escaped(regions: Dataset, tmp_path: Path) -> No
     names = {c.folder: name for c, name in zip(regions.classes, HOSTILE, strict=True)}
     sheet = pairs_sheet(regions, tmp_path / "p.html", n=5, categories=names, text=text)
     page = sheet.page.read_text("utf-8")
-    assert sheet.key.categories == data_of(page)["categories"] == HOSTILE
-    assert data_of(page)["labels"][3] == "\\u202etxt.exe"
+    assert sheet.key.categories == page_data(page)["categories"] == HOSTILE
+    assert page_data(page)["labels"][3] == "\\u202etxt.exe"
     assert page.count("<script") == page.count("</script>") == 2
     assert not re.search("<(img|svg|b)\\b|\u202e|\x1b", page)
     assert "{{ 7*7 }}" in html.unescape(page)
@@ -92,36 +90,36 @@ def test_custom_instructions_are_escaped(regions: Dataset, tmp_path: Path) -> No
     assert "<p>Schluss.</p>" in after
     assert "Schluss" not in before
     text.write_text("---\nno title", encoding="utf-8")
-    for file, said in ((text, "have no title"), (tmp_path / "none.txt", "cannot be read: No such file")):
-        with pytest.raises(StudyError, match=said):
+    for file, message in ((text, "have no title"), (tmp_path / "none.txt", "cannot be read: No such file")):
+        with pytest.raises(StudyError, match=message):
             pairs_sheet(regions, tmp_path / "r.html", n=3, text=file)
 
 
-def test_the_page_states_the_size_of_images(regions: Dataset, tmp_path: Path) -> None:
+def test_page_states_image_size(regions: Dataset, tmp_path: Path) -> None:
     cases: list[tuple[dict[str, Any], str, str]] = [
         ({}, "are shown 16 times as large, with each pixel as a square.", "pixels"),
         ({"enlargement": 1}, "are shown at that size.", "pixels"),
         ({"enlargement": 20, "smooth": True}, "are shown 20 times as large, with smoothing.", "smooth"),
     ]
-    for number, (options, said, kind) in enumerate(cases):
+    for number, (options, message, kind) in enumerate(cases):
         page = pairs_sheet(regions, tmp_path / f"{number}.html", n=3, **options).page.read_text("utf-8")
-        assert f"<li>They have 16 x 16 pixels and {said}</li>" in page
+        assert f"<li>They have 16 x 16 pixels and {message}</li>" in page
         assert f'<figure id="picture" class="{kind}">' in page
-        assert data_of(page)["enlargement"] == options.get("enlargement", 16)
+        assert page_data(page)["enlargement"] == options.get("enlargement", 16)
 
 
-def test_a_seed_gives_the_same_bytes_and_the_study_id_covers_what_people_see(
+def test_seed_determines_bytes_and_study_id_covers_visible_content(
     regions: Dataset, levels: Dataset, tmp_path: Path
 ) -> None:
     for data in (regions, levels):
         first = pairs_sheet(data, tmp_path / "a/pairs.html", n=6)
-        again = pairs_sheet(data, tmp_path / "b/pairs.html", n=6)
+        repeated = pairs_sheet(data, tmp_path / "b/pairs.html", n=6)
         assert sorted(path.name for path in first.page.parent.iterdir()) == ["pairs-key.json", "pairs.html"]
         for file in ("page", "key_file"):
-            assert getattr(first, file).read_bytes() == getattr(again, file).read_bytes()
+            assert getattr(first, file).read_bytes() == getattr(repeated, file).read_bytes()
             getattr(first, file).unlink()
-            getattr(again, file).unlink()
-        assert first.bytes == again.bytes
+            getattr(repeated, file).unlink()
+        assert first.bytes == repeated.bytes
     text = tmp_path / "text.txt"
     text.write_text(text_file("instructions.txt", PACKAGE).replace("send the file", "mail the file"), encoding="utf-8")
     names = {str(c.folder): f"class {c.name}" for c in regions.classes}
@@ -135,12 +133,12 @@ def test_a_seed_gives_the_same_bytes_and_the_study_id_covers_what_people_see(
     assert key.categories == [c.name for c in regions.classes]
 
 
-def test_a_sheet_that_people_may_have_answered_is_not_overwritten(regions: Dataset, tmp_path: Path) -> None:
+def test_sheet_with_possible_answers_is_not_overwritten(regions: Dataset, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "pairs.html"
     pairs_sheet(regions, out, n=3)
     pairs_sheet(regions, out, n=3)
     before = {path: path.read_bytes() for path in out.parent.iterdir()}
-    with pytest.raises(StudyError, match=r"pairs-key.json already exists with other contents"):
+    with pytest.raises(StudyError, match=r"pairs-key.json already exists with different contents"):
         pairs_sheet(regions, out, n=4)
     assert {path: path.read_bytes() for path in out.parent.iterdir()} == before
 
@@ -161,8 +159,8 @@ def test_unsuitable_options_are_rejected(regions: Dataset, levels: Dataset, pred
         (regions, out, {"predictions": net}, PredictionError, "belong to another dataset"),
         (levels, out, {"scores": tmp_path / "none.json"}, ScoreError, "cannot be read"),
     ]
-    for data, file, options, error, said in cases:
-        with pytest.raises(error, match=said):
+    for data, file, options, error, message in cases:
+        with pytest.raises(error, match=message):
             pairs_sheet(data, file, **{"n": 3} | options)
     assert [path.name for path in tmp_path.iterdir()] == ["net"]
 
@@ -176,8 +174,8 @@ def classes_of(names: list[str], selection: dict[str, Any] | None = None) -> Any
 def test_answers_are_classes_or_categories() -> None:
     ten = ["b", "a", *map(str, range(8))]
     assert list(answer_choices(classes_of(ten), None).items()) == list(enumerate(ten))
-    given = {"n00000003": "cat", "class 7": "dog", "n00000029": "cat", "nothing": "dog"}
-    choices = answer_choices(classes_of([f"class {i}" for i in range(30)]), given)
+    options = {"n00000003": "cat", "class 7": "dog", "n00000029": "cat", "nothing": "dog"}
+    choices = answer_choices(classes_of([f"class {i}" for i in range(30)]), options)
     assert list(choices.items()) == [(3, "cat"), (29, "cat"), (7, "dog")]
     selected = {"per_super_category": {"categories": ["cat", "dog"], "images": 50, "sha256": "sha256:1"}}
     cases: list[tuple[Any, dict[str, str] | None, str]] = [
@@ -198,6 +196,6 @@ def test_answers_are_classes_or_categories() -> None:
             "2 of the 3 categories have no class of data:\n  y\n  z",
         ),
     ]
-    for data, categories, said in cases:
-        with pytest.raises(StudyError, match=said):
+    for data, categories, message in cases:
+        with pytest.raises(StudyError, match=message):
             answer_choices(data, categories)

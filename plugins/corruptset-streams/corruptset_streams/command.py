@@ -33,7 +33,7 @@ def _report(as_json: bool, facts: dict[str, Any], text: str) -> None:
 
 def schedule(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The directory of a dataset. Its images may be missing.")
+        Path, typer.Argument(metavar="DIR", help="The directory of a dataset. The images are not needed.")
     ],
     kind: Annotated[
         Kind,
@@ -162,7 +162,7 @@ def stream(
             "-o",
             metavar="DIR",
             rich_help_panel=OUTPUT,
-            help="Output directory. The tars are written to DIR/<recipe>-<version>/baseline_..._seed_....",
+            help="Output directory. The .tar files are written to DIR/<recipe>-<version>/baseline_..._seed_....",
         ),
     ] = Path("corruptset-out"),
     jobs: Jobs = None,
@@ -183,7 +183,7 @@ def stream(
         settings, table = load_stream(recipe)
         written = grid_recipe(settings, table).encode()
         if grid.exists() and grid.read_bytes() != written:
-            raise ParameterError(f"{grid} already exists with other contents. Choose another file with --grid.")
+            raise ParameterError(f"{grid} already exists with different contents. Choose another file with --grid.")
         write_atomic(grid, written)
         return _report(as_json, {"path": grid, "sets": len(table.cells)}, "{path}: a recipe of {sets} sets")
     with progress_of("stream") as progress:

@@ -159,7 +159,7 @@ def stream(
                 for at in places[:: table.tar]
             }
             made = 0
-            with locks.locked(directory):
+            with locks.lock_dataset(directory):
                 if digest is None:
                     directory.mkdir(parents=True, exist_ok=True)
                     atomic.write_atomic(directory / BEGUN, json.dumps(record).encode())

@@ -36,14 +36,14 @@ def small_recipe(folder: Path, **changes: Any) -> Path:
     """Write the recipe with the given settings of its stream."""
     text = RECIPE
     for name, value in changes.items():
-        kept = [line for line in text.splitlines() if not line.startswith(f"{name} = ")]
-        text = "\n".join([*kept, f"{name} = {json.dumps(value)}"])
+        other_lines = [line for line in text.splitlines() if not line.startswith(f"{name} = ")]
+        text = "\n".join([*other_lines, f"{name} = {json.dumps(value)}"])
     path = folder / "small.toml"
     path.write_text(text)
     return path
 
 
-def made_accuracies() -> dict[str, float]:
+def example_accuracies() -> dict[str, float]:
     """Return accuracies from 0 to 1 that fall with both severities, differently for each corruption."""
     weight = {name: 1 + number / 3 for number, name in enumerate(NAMES)}
     return {
@@ -56,18 +56,18 @@ def made_accuracies() -> dict[str, float]:
 def accuracies_file(folder: Path) -> Path:
     """Write the accuracies as a CSV file."""
     path = folder / "accuracies.csv"
-    path.write_text("set,accuracy\n" + "".join(f"{name},{value}\n" for name, value in made_accuracies().items()))
+    path.write_text("set,accuracy\n" + "".join(f"{name},{value}\n" for name, value in example_accuracies().items()))
     return path
 
 
 def members(directory: Path) -> list[tuple[str, dict[str, Any], bytes, int]]:
     """Return (tar, info, JPEG, label) of every image of a stream in order."""
-    found = []
+    results = []
     for path in sorted(directory.glob("serial_*.tar")):
         with tarfile.open(path) as archive:
             entries = [(info.name, archive.extractfile(info).read()) for info in archive]  # type: ignore[union-attr]
         for info, image, label in zip(entries[::3], entries[1::3], entries[2::3], strict=True):
             stem = info[0].partition(".")[0]
             assert [info[0], image[0], label[0]] == [f"{stem}.info", f"{stem}.input.jpg", f"{stem}.output.cls"]
-            found.append((path.name, json.loads(info[1]), image[1], int(label[1])))
-    return found
+            results.append((path.name, json.loads(info[1]), image[1], int(label[1])))
+    return results

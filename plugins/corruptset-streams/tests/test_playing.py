@@ -21,38 +21,38 @@ from corruptset.manifests.records.digests import sha256_bytes
 
 
 @pytest.fixture(scope="module")
-def stored(shared_data: small_builds.SharedData) -> Dataset:
+def dataset(shared_data: small_builds.SharedData) -> Dataset:
     sets = ["contrast/*", "brightness/*", "clean"]
     return corruptset.open(shared_data.build(crops={"classes": 2}, sets=sets, storage="folder"))
 
 
 @pytest.fixture(scope="module")
-def mixed(stored: Dataset) -> Schedule:
-    return schedule(stored.path, "mixed", sets=["contrast/*", "brightness/2"], seed=1)
+def mixed_schedule(dataset: Dataset) -> Schedule:
+    return schedule(dataset.path, "mixed", sets=["contrast/*", "brightness/2"], seed=1)
 
 
 def equal(one: StreamItem, other: StreamItem) -> bool:
     return bool((one.image == other.image).all()) and one[1:] == other[1:]
 
 
-def test_items_are_those_of_the_sets_with_marks_and_shifts(stored: Dataset, mixed: Schedule, tmp_path: Path) -> None:
-    stream = stored.stream(mixed)
-    assert len(stream) == mixed.head["length"] == 24
-    (shift,) = mixed.shifts
+def test_items_match_sets_with_marks_and_shifts(dataset: Dataset, mixed_schedule: Schedule, tmp_path: Path) -> None:
+    stream = dataset.stream(mixed_schedule)
+    assert len(stream) == mixed_schedule.head["length"] == 24
+    (shift,) = mixed_schedule.shifts
     for number, (item, of, place) in enumerate(zip(stream, shift["set"], shift["samples"], strict=True)):
-        name, sample = mixed.head["sets"][of], mixed.head["samples"][place]
-        images = stored[name]
+        name, sample = mixed_schedule.head["sets"][of], mixed_schedule.head["samples"][place]
+        images = dataset[name]
         index = images.ids.index(sample)
         assert (item.image == images.image(index)).all()
         assert item[1:] == (images.label(index), name, sample, 0, number == 0)
-    schedule(stored.path, "gradual", reset="shift", out=tmp_path / "g.jsonl", samples=2)
-    items = list(stored.stream(str(tmp_path / "g.jsonl")))
+    schedule(dataset.path, "gradual", reset="shift", out=tmp_path / "g.jsonl", samples=2)
+    items = list(dataset.stream(str(tmp_path / "g.jsonl")))
     assert [n for n, item in enumerate(items) if item.reset] == [0, 18]
     assert [item.shift for item in items] == [n for n in range(18) for _ in range(2)]
 
 
-def test_slices_batches_copies_and_single_items_agree(stored: Dataset, mixed: Schedule) -> None:
-    stream = stored.stream(mixed)
+def test_slices_batches_copies_and_single_items_agree(dataset: Dataset, mixed_schedule: Schedule) -> None:
+    stream = dataset.stream(mixed_schedule)
     items = list(stream)
     assert all(equal(stream[i], items[i]) for i in (0, 5, -1, -24))
     assert all(map(equal, stream[7:], items[7:]))
@@ -61,57 +61,59 @@ def test_slices_batches_copies_and_single_items_agree(stored: Dataset, mixed: Sc
     assert list(stream[30:]) == []
     chosen = [3, 3, 0, 17, 9]
     assert all(equal(item, items[i]) for item, i in zip(stream[chosen], chosen, strict=True))
-    for wrong in (24, -25, "fog"):
+    for value in (24, -25, "fog"):
         with pytest.raises(IndexError):
-            stream[wrong]
+            stream[value]
     assert equal(pickle.loads(pickle.dumps(stream))[0], items[0])
-    assert stored.stream(mixed, transform=lambda picture: picture.size)[0].image == (32, 32)
+    assert dataset.stream(mixed_schedule, transform=lambda image: image.size)[0].image == (32, 32)
 
 
-def test_files_of_another_form_or_of_another_data_set_are_refused(
-    stored: Dataset, mixed: Schedule, tmp_path: Path
+def test_stream_rejects_files_of_other_formats_or_datasets(
+    dataset: Dataset, mixed_schedule: Schedule, tmp_path: Path
 ) -> None:
     """The files have valid digests, because they were written with wrong contents on purpose."""
-    made = schedule(stored.path, sets=["contrast/1"], samples=2)
-    for wrong in ([0, -1], [0, 99], [0, 0.5]):
-        made.shifts[0]["samples"] = wrong
+    result = schedule(dataset.path, sets=["contrast/1"], samples=2)
+    for value in ([0, -1], [0, 99], [0, 0.5]):
+        result.shifts[0]["samples"] = value
         with pytest.raises(ScheduleError, match="missing from its first line"):
-            stored.stream(made)
+            dataset.stream(result)
     heads: list[dict[str, object]] = [{"samples": ["x"]}, {"sets": ["fog/9"]}, {"data_set": []}]
     for head in heads:
-        made = schedule(stored.path, sets=["contrast/1"], samples=2)
-        record = {name: value for name, value in (made.head | head).items() if name != "digest"}
-        rest = canonical(made.shifts[0]) + b"\n"
-        named = record | {"digest": sha256_bytes(canonical(record) + b"\n" + rest)}
-        (tmp_path / "s.jsonl").write_bytes(canonical(named) + b"\n" + rest)
+        result = schedule(dataset.path, sets=["contrast/1"], samples=2)
+        record = {name: value for name, value in (result.head | head).items() if name != "digest"}
+        rest = canonical(result.shifts[0]) + b"\n"
+        renamed_record = record | {"digest": sha256_bytes(canonical(record) + b"\n" + rest)}
+        (tmp_path / "s.jsonl").write_bytes(canonical(renamed_record) + b"\n" + rest)
         with pytest.raises(CorruptsetError, match=r"missing from its first line|The schedule belongs to|no set"):
-            stored.stream(tmp_path / "s.jsonl")
+            dataset.stream(tmp_path / "s.jsonl")
     other = record_datasets.records_dataset(tmp_path, "imagenet-c-all", 4)
     with pytest.raises(ScheduleError, match=r"The schedule belongs to .*small-c.*this dataset is .*imagenet-c-all"):
-        other.stream(mixed)
+        other.stream(mixed_schedule)
 
 
-def test_a_virtual_data_set_streams_too(
-    stored: Dataset,
-    mixed: Schedule,
+def test_virtual_dataset_can_be_streamed(
+    dataset: Dataset,
+    mixed_schedule: Schedule,
     shared_data: small_builds.SharedData,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(inputs, "cache_root", lambda: tmp_path)
-    release = pack_dataset(stored.path, tmp_path, manifest_only=True).path
+    release = pack_dataset(dataset.path, tmp_path, manifest_only=True).path
     data = corruptset.open(release, source=f"folder:{shared_data.crops(classes=2)}")
-    assert all(map(equal, data.stream(mixed), stored.stream(mixed)))
+    assert all(map(equal, data.stream(mixed_schedule), dataset.stream(mixed_schedule)))
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_loader_keeps_the_order(workers: int, stored: Dataset, mixed: Schedule) -> None:
+def test_loader_keeps_order(workers: int, dataset: Dataset, mixed_schedule: Schedule) -> None:
     from torch.utils.data import DataLoader
 
-    stream = stored.stream(mixed)
+    stream = dataset.stream(mixed_schedule)
     batches = list(DataLoader(stream, batch_size=5, num_workers=workers))
     images, *columns = zip(*batches, strict=True)
     assert (np.concatenate(images) == np.stack([item.image for item in stream])).all()
-    for column, wanted in zip(columns, zip(*(item[1:] for item in stream), strict=True), strict=True):
-        assert [getattr(one, "tolist", lambda one=one: one)() for batch in column for one in batch] == [*wanted]
+    for column, expected in zip(columns, zip(*(item[1:] for item in stream), strict=True), strict=True):
+        assert [getattr(value, "tolist", lambda value=value: value)() for batch in column for value in batch] == [
+            *expected
+        ]

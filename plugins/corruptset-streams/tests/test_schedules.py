@@ -33,38 +33,40 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return record_datasets.write_records(folder, "imagenet-c-all", 40, version="1.0.0")  # a schedule names its data set
 
 
-def visits(made: Schedule) -> list[str]:
+def visited_sets(schedule: Schedule) -> list[str]:
     """Return the set of each shift."""
-    return [made.head["sets"][shift["set"]] for shift in made.shifts]
+    return [schedule.head["sets"][shift["set"]] for shift in schedule.shifts]
 
 
-def test_every_shift_has_every_sample_once_and_the_digests_are_the_same_for_ever(data: Path, tmp_path: Path) -> None:
-    found = {}
+def test_each_shift_has_every_sample_once_and_digests_are_stable(data: Path, tmp_path: Path) -> None:
+    results = {}
     for kind in GOLDEN:
-        made = schedule(data, kind, seed=3, out=tmp_path / kind)
-        found[kind] = read_schedule(tmp_path / kind).digest
-        assert made.head["samples"] == [f"image-{i:05d}" for i in range(40)]
-        for shift in made.shifts:
-            wanted = range(15) if kind == "mixed" else [shift["set"]]
-            sets = shift["set"] if kind == "mixed" else wanted * 40
+        result = schedule(data, kind, seed=3, out=tmp_path / kind)
+        results[kind] = read_schedule(tmp_path / kind).digest
+        assert result.head["samples"] == [f"image-{i:05d}" for i in range(40)]
+        for shift in result.shifts:
+            expected = range(15) if kind == "mixed" else [shift["set"]]
+            sets = shift["set"] if kind == "mixed" else expected * 40
             pairs = Counter(zip(sets, shift["samples"], strict=True))
-            assert pairs == Counter((s, i) for s in wanted for i in range(40))
-    assert found == GOLDEN
+            assert pairs == Counter((s, i) for s in expected for i in range(40))
+    assert results == GOLDEN
 
 
-def test_the_orders_are_those_of_the_kinds(data: Path) -> None:
-    assert visits(schedule(data)) == visits(schedule(data, "correlated")) == AT_FIVE
-    assert visits(schedule(data, severity=2)) == [f"{name}/2" for name in FIFTEEN]
-    assert visits(schedule(data, "gradual")) == [f"{name}/{s}" for name in FIFTEEN for s in (1, 2, 3, 4, 5, 4, 3, 2, 1)]
+def test_each_kind_has_its_order(data: Path) -> None:
+    assert visited_sets(schedule(data)) == visited_sets(schedule(data, "correlated")) == AT_FIVE
+    assert visited_sets(schedule(data, severity=2)) == [f"{name}/2" for name in FIFTEEN]
+    assert visited_sets(schedule(data, "gradual")) == [
+        f"{name}/{s}" for name in FIFTEEN for s in (1, 2, 3, 4, 5, 4, 3, 2, 1)
+    ]
     orders = schedule(data, "random-orders")
-    passes = [visits(orders)[15 * n : 15 * n + 15] for n in range(10)]
-    assert all(sorted(one) == sorted(AT_FIVE) for one in passes)
-    assert len({tuple(one) for one in passes}) == 10
+    passes = [visited_sets(orders)[15 * n : 15 * n + 15] for n in range(10)]
+    assert all(sorted(visit) == sorted(AT_FIVE) for visit in passes)
+    assert len({tuple(visit) for visit in passes}) == 10
     assert [shift["order"] for shift in orders.shifts] == [n for n in range(10) for _ in range(15)]
     assert len(schedule(data, "random-orders", orders=3).shifts) == 45
     chosen = schedule(data, sets=["snow/*", "fog/1", "clean"])
-    assert visits(chosen) == ["clean", *(f"snow/{s}" for s in range(1, 6)), "fog/1"]
-    assert visits(schedule(data, sets=["spatter/*"], severity=3)) == ["spatter/3"]
+    assert visited_sets(chosen) == ["clean", *(f"snow/{s}" for s in range(1, 6)), "fog/1"]
+    assert visited_sets(schedule(data, sets=["spatter/*"], severity=3)) == ["spatter/3"]
 
 
 def test_resets_are_marked(data: Path) -> None:
@@ -72,13 +74,13 @@ def test_resets_are_marked(data: Path) -> None:
     for kind in GOLDEN:
         for reset in ("never", "shift"):
             shifts = schedule(data, kind, reset=reset, orders=3 if kind == "random-orders" else None).shifts
-            wanted = range(0, len(shifts), 15) if kind == "random-orders" else [0]
+            expected_values = range(0, len(shifts), 15) if kind == "random-orders" else [0]
             if reset == "shift":
-                wanted = expected.get(kind, range(len(shifts)))
-            assert [n for n, shift in enumerate(shifts) if shift["reset"]] == [*wanted], (kind, reset)
+                expected_values = expected.get(kind, range(len(shifts)))
+            assert [n for n, shift in enumerate(shifts) if shift["reset"]] == [*expected_values], (kind, reset)
 
 
-def test_samples_are_chosen_and_shuffled_anew_at_each_visit(data: Path, tmp_path: Path) -> None:
+def test_samples_are_selected_and_shuffled_at_each_visit(data: Path, tmp_path: Path) -> None:
     for kind in ("continual", "gradual", "random-orders"):
         orders = [tuple(shift["samples"]) for shift in schedule(data, kind).shifts]
         assert len({*orders, tuple(range(40))}) == len(orders) + 1
@@ -88,35 +90,35 @@ def test_samples_are_chosen_and_shuffled_anew_at_each_visit(data: Path, tmp_path
     assert schedule(data, samples=4).head["samples"] == [f"image-000{i}0" for i in range(4)]
     assert len(schedule(data, per_class=2).head["samples"]) == 14
     (tmp_path / "ids.txt").write_text("image-00039\nimage-00002\n")
-    made = schedule(data, ids=tmp_path / "ids.txt")
-    assert (made.head["samples"], made.head["length"]) == (["image-00002", "image-00039"], 30)
+    result = schedule(data, ids=tmp_path / "ids.txt")
+    assert (result.head["samples"], result.head["length"]) == (["image-00002", "image-00039"], 30)
     with pytest.raises(SourceError, match="image-77"):
         schedule(data, ids=["image-77"])
 
 
 @pytest.mark.parametrize(("delta", "slots"), [(0.1, 10), (0.5, 4), (20.0, 10)])
-def test_slots_are_filled_as_a_dirichlet_fills_them(delta: float, slots: int) -> None:
+def test_slots_follow_dirichlet_distribution(delta: float, slots: int) -> None:
     """Compare the largest slot and the number of used slots over 400 classes with a simple implementation."""
     count, classes = 30, 400
     labels = np.repeat(np.arange(classes), count)
-    mine = filled(labels.tolist(), delta, slots)
+    expected = slot_counts(labels.tolist(), delta, slots)
     rng = np.random.default_rng(5)
     slow = np.array([rng.multinomial(count, rng.dirichlet([delta] * slots)) for _ in range(20 * classes)])
-    assert mine.sum() == count * classes
+    assert expected.sum() == count * classes
     for statistic in (lambda n: n.max(1), lambda n: (n > 0).sum(1), lambda n: n[:, 0], lambda n: (n**2).sum(1)):
-        a, b = statistic(mine).astype(float), statistic(slow).astype(float)
+        a, b = statistic(expected).astype(float), statistic(slow).astype(float)
         assert abs(a.mean() - b.mean()) < 4 * b.std() / np.sqrt(classes)
         assert 0.8 < (a.std() + 0.05) / (b.std() + 0.05) < 1.25
 
 
-def filled(labels: list[int], delta: float, slots: int) -> Any:
+def slot_counts(labels: list[int], delta: float, slots: int) -> Any:
     """Return the (classes, slots) numbers of samples. A slot ends where a new permutation of classes begins."""
-    seen: list[tuple[int, int]] = []
+    events: list[tuple[int, int]] = []
     original = schedules._shuffled
 
     def spied(key: Any, name: str, items: Any) -> Any:
         if name.startswith("classes "):
-            seen.append((int(name.split()[2]), len(items)))
+            events.append((int(name.split()[2]), len(items)))
         return original(key, name, items)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -124,7 +126,7 @@ def filled(labels: list[int], delta: float, slots: int) -> Any:
         order = schedules._in_runs(np.uint64(1), labels, list(range(len(labels))), 0, delta, slots)
     counts = np.zeros((max(labels) + 1, slots), int)
     rest = [labels[place] for place in order]
-    for slot, classes in seen:
+    for slot, classes in events:
         for _ in range(classes):
             length = next((n for n, label in enumerate(rest) if label != rest[0]), len(rest))
             counts[rest[0], slot] = length
@@ -136,8 +138,8 @@ def filled(labels: list[int], delta: float, slots: int) -> Any:
 def test_labels_come_in_runs(data: Path, tmp_path: Path) -> None:
     labels = np.arange(40) % 7
 
-    def changes(made: Schedule) -> float:
-        runs = [labels[shift["samples"]].tolist() for shift in made.shifts]
+    def changes(schedule: Schedule) -> float:
+        runs = [labels[shift["samples"]].tolist() for shift in schedule.shifts]
         return float(np.mean([sum(a != b for a, b in pairwise(run)) for run in runs]))
 
     none, few, some, many = (changes(schedule(data, "correlated", delta=d, seed=2)) for d in (0, 0.01, 0.1, 10))
@@ -162,7 +164,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_what_cannot_be_scheduled_is_refused(data: Path, tmp_path: Path) -> None:
+def test_schedule_rejects_invalid_arguments(data: Path, tmp_path: Path) -> None:
     for options, sentence in MISTAKES:
         with pytest.raises(ScheduleError, match=sentence):
             schedule(data, out=tmp_path / "s", **options)
@@ -170,33 +172,38 @@ def test_what_cannot_be_scheduled_is_refused(data: Path, tmp_path: Path) -> None
     schedule(data, out=tmp_path / "s.jsonl")
     with pytest.raises(BuildError, match="--force"):
         schedule(data, out=tmp_path / "s.jsonl", seed=1)
-    again = schedule(data, out=tmp_path / "s.jsonl", seed=1, force=True)
-    assert again.digest == read_schedule(tmp_path / "s.jsonl").digest
+    result = schedule(data, out=tmp_path / "s.jsonl", seed=1, force=True)
+    assert result.digest == read_schedule(tmp_path / "s.jsonl").digest
 
 
-def test_the_command_writes_and_names_a_schedule(run: Any, tmp_path: Path) -> None:
+def test_command_writes_and_describes_schedule(run: Any, tmp_path: Path) -> None:
     data = record_datasets.write_records(tmp_path / "data", count=12)
-    done = run("schedule", "data")
+    result = run("schedule", "data")
     first = "schedule.jsonl: continual, 180 images in 15 shifts of 15 sets, 1 resets"
-    assert done.out.splitlines() == [first, f"Digest: {schedule(data).digest}"]
-    words = (
+    assert result.out.splitlines() == [first, f"Digest: {schedule(data).digest}"]
+    command_line = (
         "--kind correlated --delta 0.5 --slots 3 --reset shift --seed 4 --samples 6 --sets fog/*,snow/1 --no-shuffle"
     )
-    told = run("schedule", "data", *words.split(), "--out", "b.jsonl", "--json").json
+    schedule_record = run("schedule", "data", *command_line.split(), "--out", "b.jsonl", "--json").json
     options = {"delta": 0.5, "slots": 3, "reset": "shift", "seed": 4, "samples": 6, "shuffle": False}
     same = schedule(data, "correlated", sets=["fog/*", "snow/1"], **options)  # type: ignore[arg-type]
-    assert (told["digest"], told["length"], told["resets"], told["samples"]) == (same.digest, 36, 6, 6)
-    words = "--kind random-orders --orders 2 --severity 1 --per-class 1 --out c --json"
-    told = run("schedule", "data", *words.split()).json
-    assert told["digest"] == schedule(data, "random-orders", orders=2, severity=1, per_class=1).digest
+    assert (
+        schedule_record["digest"],
+        schedule_record["length"],
+        schedule_record["resets"],
+        schedule_record["samples"],
+    ) == (same.digest, 36, 6, 6)
+    command_line = "--kind random-orders --orders 2 --severity 1 --per-class 1 --out c --json"
+    schedule_record = run("schedule", "data", *command_line.split()).json
+    assert schedule_record["digest"] == schedule(data, "random-orders", orders=2, severity=1, per_class=1).digest
     for arguments, sentence in (
         (["--delta", "1", "--out", "d"], "--delta can only be used with --kind correlated"),
         (["--out", "b.jsonl"], "--force"),
         (["--ids", "none.txt", "--out", "d"], "none.txt"),
     ):
-        done = run("schedule", "data", *arguments)
-        assert (done.code, done.out) == (2, "")
-        assert sentence in done.err
+        result = run("schedule", "data", *arguments)
+        assert (result.code, result.out) == (2, "")
+        assert sentence in result.err
 
 
 SHIFTS = [
@@ -216,23 +223,23 @@ HEAD = {
 }
 
 
-def test_a_file_comes_back_and_a_damaged_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = b"".join(canonical(line) + b"\n" for line in (HEAD, *SHIFTS))
+def test_file_round_trips_and_damaged_file_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b"".join(canonical(line) + b"\n" for line in (HEAD, *SHIFTS))
     path = tmp_path / "continual.jsonl"
-    path.write_bytes(whole)
+    path.write_bytes(content)
     assert read_schedule(path) == Schedule(HEAD, SHIFTS)
     # the README's own lines check the digest
     page = (Path(__file__).resolve().parents[1] / "README.md").read_text("utf-8")
     lines = next(block for block in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S) if "hashlib" in block)
     monkeypatch.chdir(tmp_path)
     exec(lines, {})
-    path.write_bytes(whole.replace(b"[2,0,1]", b"[2,1,0]"))
+    path.write_bytes(content.replace(b"[2,0,1]", b"[2,1,0]"))
     with pytest.raises(AssertionError):
         exec(lines, {})
     for damaged in (
-        whole.replace(b"[2,0,1]", b"[2,1,0]"),
-        whole[:-20],
-        whole.replace(b"true", b"false"),
+        content.replace(b"[2,0,1]", b"[2,1,0]"),
+        content[:-20],
+        content.replace(b"true", b"false"),
         b"",
         b"[]\n",
         b"\xff\n",

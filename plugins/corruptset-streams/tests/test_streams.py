@@ -37,7 +37,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Streamed:
     return make(tmp_path_factory.mktemp("stream"), seed=43)
 
 
-def test_a_stream_has_its_names_order_and_record(made: Streamed) -> None:
+def test_stream_has_documented_names_order_and_record(made: Streamed) -> None:
     tars = [f"serial_{n:05d}.tar" for n in range(6)]
     assert made.directory.parts[-2:] == ("small-0.1", "baseline_35_transition+speed_5_seed_43")
     assert sorted(read_files(made.directory)) == ["SHA256SUMS", "samples.jsonl", *tars, "stream.json"]
@@ -56,19 +56,19 @@ def test_a_stream_has_its_names_order_and_record(made: Streamed) -> None:
         assert len(set(ids)) == len(ids), "no image twice in a step while there are others"
 
 
-def test_an_image_is_what_corrupt_makes_of_its_crop(made: Streamed) -> None:
+def test_stream_image_equals_corrupted_crop(made: Streamed) -> None:
     source = open_source("sample")
     by_id = {s.id: s for s in source.samples}
     for _, info, jpeg, label in members(made.directory)[::9]:
         sample = by_id[info["id"]]
         clean = cropped(source.load(sample).image, tuple(info["crop"]), info["flipped"], (40, 40), "bilinear")
-        want = corruptset.corrupt(clean, info["set"], calibration="imagenet", seed=43, key=info["key"])
+        expected = corruptset.corrupt(clean, info["set"], calibration="imagenet", seed=43, key=info["key"])
         buffer = io.BytesIO()
-        Image.fromarray(want).save(buffer, "JPEG", quality=85)
+        Image.fromarray(expected).save(buffer, "JPEG", quality=85)
         assert (jpeg, label) == (buffer.getvalue(), sample.label)
 
 
-def test_crops_are_pillows_distributed_as_torchvisions_and_follow_from_their_key() -> None:
+def test_crops_match_pillow_and_torchvision_distribution_and_depend_on_key() -> None:
     boxes, flips = zip(*(draw_crop(400, 400, ["a", n]) for n in range(1000)), strict=True)
     left, top, right, bottom = np.array(boxes).T
     assert min(left.min(), top.min()) >= 0
@@ -83,20 +83,20 @@ def test_crops_are_pillows_distributed_as_torchvisions_and_follow_from_their_key
     for channels in (1, 3):
         image = np.ascontiguousarray(synthetic_image(60, 80)[:, :, :channels])
         out = cropped(image, (5, 10, 45, 50), True, (32, 24), "bilinear")
-        picture = Image.fromarray(image.squeeze()).crop((5, 10, 45, 50)).resize((32, 24), Image.Resampling.BILINEAR)
-        np.testing.assert_array_equal(out, np.asarray(picture).reshape(24, 32, channels)[:, ::-1])
+        pil_image = Image.fromarray(image.squeeze()).crop((5, 10, 45, 50)).resize((32, 24), Image.Resampling.BILINEAR)
+        np.testing.assert_array_equal(out, np.asarray(pil_image).reshape(24, 32, channels)[:, ::-1])
 
 
-def test_interruptions_change_no_byte_and_another_stream_is_refused(
+def test_interruptions_change_no_bytes_and_other_stream_is_rejected(
     made: Streamed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, done = streams.make_tar, []
+    original, result = streams.make_tar, []
 
-    def failing(*given: Any) -> int:
-        if len(done) == 3:
+    def failing(*args: Any) -> int:
+        if len(result) == 3:
             raise OSError(28, "No space left on device", "here")
-        done.append(given)
-        return real(*given)
+        result.append(args)
+        return original(*args)
 
     monkeypatch.setattr(streams, "make_tar", failing)
     with pytest.raises(MachineError, match="No space left"):
@@ -108,9 +108,9 @@ def test_interruptions_change_no_byte_and_another_stream_is_refused(
     (directory / ".0123456789abcdef.part").write_bytes(b"left by a killed worker")
     with pytest.raises(BuildError, match="another stream, which differs in stream\\."):
         make(tmp_path, seed=43, tar=13)
-    again = make(tmp_path, seed=43)
-    assert again.made == 64 - 24, "two are kept"
-    assert read_files(again.directory) == read_files(made.directory)
+    build_result = make(tmp_path, seed=43)
+    assert build_result.made == 64 - 24, "two are kept"
+    assert read_files(build_result.directory) == read_files(made.directory)
     finished = make(tmp_path, seed=43)
     assert (finished.made, finished.digest) == (0, made.digest)
     with pytest.raises(BuildError, match="another stream, which differs in stream, walk\\."):
@@ -123,7 +123,7 @@ def test_interruptions_change_no_byte_and_another_stream_is_refused(
         corruptset.open(made.directory)
 
 
-def test_a_finished_stream_is_checked_and_a_folder_with_other_files_is_refused(made: Streamed, tmp_path: Path) -> None:
+def test_finished_stream_is_verified_and_folder_with_other_files_is_rejected(made: Streamed, tmp_path: Path) -> None:
     folder = tmp_path / made.directory.parts[-2] / made.directory.parts[-1]
     folder.mkdir(parents=True)
     for name in ("serial_00000.tar", "stream.json", "SHA256SUMS", "photo.jpg"):
@@ -134,14 +134,14 @@ def test_a_finished_stream_is_checked_and_a_folder_with_other_files_is_refused(m
         (folder / name).unlink()
     shutil.copytree(made.directory, folder, dirs_exist_ok=True)
     for name in ("samples.jsonl", "stream.json", "serial_00001.tar"):
-        whole = (folder / name).read_bytes()
-        (folder / name).write_bytes(whole.replace(b'"environment"', b'"Environment"') + b" ")
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content.replace(b'"environment"', b'"Environment"') + b" ")
         with pytest.raises(VerificationError, match=f"missing or changed files, according to SHA256SUMS: {name}"):
             make(tmp_path, seed=43)
-        (folder / name).write_bytes(whole)
+        (folder / name).write_bytes(content)
 
 
-def test_what_is_outside_the_digest_and_what_replaces_the_recipes_settings(made: Streamed, tmp_path: Path) -> None:
+def test_digest_ignores_some_settings_and_options_override_recipe(made: Streamed, tmp_path: Path) -> None:
     other = make(tmp_path, seed=43, tar=40)
     assert other.digest == made.digest
     assert [m[1:] for m in members(other.directory)] == [m[1:] for m in members(made.directory)]
@@ -154,7 +154,7 @@ def test_what_is_outside_the_digest_and_what_replaces_the_recipes_settings(made:
     assert len({info["key"] for info in infos}) == 30
 
 
-def test_images_without_labels(tmp_path: Path) -> None:
+def test_images_may_have_no_labels(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     Image.fromarray(synthetic_image(60, 80)).save(tmp_path / "tree/a.png")
     folder = make(tmp_path, source=f"tree:{tmp_path / 'tree'}", length=3).directory
@@ -163,11 +163,11 @@ def test_images_without_labels(tmp_path: Path) -> None:
         assert archive.getnames() == names
 
 
-def test_from_a_grid_to_a_stream_by_the_command(run: Any, tmp_path: Path) -> None:
+def test_commands_lead_from_grid_to_stream(run: Any, tmp_path: Path) -> None:
     small_recipe(tmp_path)
     accuracies_file(tmp_path)
-    done = run("stream", "small.toml", "--grid", "grid.toml", "--json")
-    assert (done.code, done.json["sets"]) == (0, 1240)
+    result = run("stream", "small.toml", "--grid", "grid.toml", "--json")
+    assert (result.code, result.json["sets"]) == (0, 1240)
     assert load_recipe(tmp_path / "grid.toml").name == "small-grid"
     stream_recipe = (tmp_path / "small.toml").read_bytes()
     for grid, code in (("grid.toml", 0), ("small.toml", 2)):
@@ -177,19 +177,19 @@ def test_from_a_grid_to_a_stream_by_the_command(run: Any, tmp_path: Path) -> Non
     assert missing.code == 2
     assert "--accuracies is required" in missing.err
     options = "--accuracies accuracies.csv --speed 2 --length 5 --samples 2 --out o --jobs 1".split()
-    done = run("stream", "small.toml", *options, "--json")
-    told = done.json
-    assert (done.code, *(told[name] for name in "images made steps tars".split())) == (0, 5, 5, 3, 1)
-    directory = Path(told["directory"])
+    result = run("stream", "small.toml", *options, "--json")
+    schedule_record = result.json
+    assert (result.code, *(schedule_record[name] for name in "images made steps tars".split())) == (0, 5, 5, 3, 1)
+    directory = Path(schedule_record["directory"])
     assert directory.name == "baseline_35_transition+speed_2_seed_0"
-    again = run("stream", "small.toml", *options)
-    assert "5 images in 3 steps, 1 tars" in again.out
-    assert told["digest"] in again.out
+    repeated = run("stream", "small.toml", *options)
+    assert "5 images in 3 steps, 1 tars" in repeated.out
+    assert schedule_record["digest"] in repeated.out
     assert run("stream", "small.toml", *options[:-2], "--speed", "0").code == 2
     for command in ("verify", "show"):
-        refused = run(command, directory)
-        assert refused.code == 1
-        assert "corruptset-streams" in refused.out + refused.err
+        rejected_result = run(command, directory)
+        assert rejected_result.code == 1
+        assert "corruptset-streams" in rejected_result.out + rejected_result.err
     (directory / "serial_00000.tar").unlink()
     damaged = run("stream", "small.toml", *options)
     assert damaged.code == 1
@@ -197,7 +197,7 @@ def test_from_a_grid_to_a_stream_by_the_command(run: Any, tmp_path: Path) -> Non
 
 
 @pytest.mark.ci
-def test_webdataset_reads_it(made: Streamed) -> None:
+def test_webdataset_reads_stream(made: Streamed) -> None:
     code = (
         "import json, sys, webdataset\n"
         "read = webdataset.WebDataset(sys.argv[1:], shardshuffle=False).decode('rgb8')\n"

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 from corruptset_streams.walks import accuracies_of, find_path, grid_recipe, load_stream, walk
-from stream_tools import RECIPE, TABLE, accuracies_file, made_accuracies, small_recipe
+from stream_tools import RECIPE, TABLE, accuracies_file, example_accuracies, small_recipe
 
 from corruptset.canonical import canonical_sha256
 from corruptset.corruptions.calibrations import get_calibration
@@ -17,11 +17,11 @@ from corruptset.corruptions.stages import parse_chain
 from corruptset.errors import CorruptsetError, RecipeError
 from corruptset.generate.recipes.recipe import load_recipe, parse_recipe
 
-ACCURACIES = {name: 100 * value for name, value in made_accuracies().items()}
+ACCURACIES = {name: 100 * value for name, value in example_accuracies().items()}
 TABLES = get_calibration("imagenet")
 
 
-def plain_path(grid, baseline):
+def reference_path(grid, baseline):
     """Return the path by a recursive search that compares all continuations of every cell, as in the definition."""
     size = len(grid)
 
@@ -44,17 +44,17 @@ def plain_path(grid, baseline):
     return min((best(i, 0) for i in range(1, size)), key=distance)
 
 
-def test_the_path_is_that_of_the_definition():
+def test_path_matches_definition():
     for size in (2, 3, 6, 11):
         rng = np.random.default_rng(size)
         for kind in range(12):
             grid = rng.uniform(0, 100, (size, size)) if kind % 2 else np.floor(rng.uniform(0, 6, (size, size))) * 20
             grid = np.sort(np.sort(grid, 0), 1)[::-1, ::-1].tolist() if kind % 3 else grid.tolist()
             for baseline in (0, 20, 40, 90):
-                assert find_path(grid, baseline) == plain_path(grid, baseline), (size, kind, baseline)
+                assert find_path(grid, baseline) == reference_path(grid, baseline), (size, kind, baseline)
 
 
-def test_the_walk_goes_from_pair_to_pair_and_is_the_same_for_ever():
+def test_walk_visits_pairs_in_turn_and_is_stable():
     cells = list(islice(walk(TABLE, ACCURACIES, 43), 1000))
     steps = [{stage.corruption: stage.severity for stage in parse_chain(cell, TABLES)} for cell in cells]
     for before, after in pairwise(steps):
@@ -68,18 +68,18 @@ def test_the_walk_goes_from_pair_to_pair_and_is_the_same_for_ever():
     assert canonical_sha256(walked) == "sha256:98fc852608e440675ee2fabce836cb8549a1351eab66a26c4d4de33006e79237"
 
 
-def test_the_shipped_streams_are_those_of_ccc():
+def test_shipped_streams_match_ccc():
     tables = [load_stream(f"ccc-{name}")[1] for name in ("easy", "medium", "hard")]
     assert [(len(table.corruptions), table.baseline) for table in tables] == [(14, 40), (13, 20), (4, 0)]
     assert tables[2].severities == [k / 4 for k in range(21)]
     assert len(tables[2].cells) == 12 * 400 + 4 * 20
 
 
-def test_the_grids_recipe_has_the_sets_that_are_needed(tmp_path):
+def test_grid_recipe_has_required_sets(tmp_path):
     sets = parse_recipe(grid_recipe(*load_stream(small_recipe(tmp_path))), "the grid").resolve().sets
     assert sorted(s.id for s in sets) == TABLE.cells
-    for one in sets[::97]:
-        assert one.stages == parse_chain(one.id, TABLES)
+    for spec in sets[::97]:
+        assert spec.stages == parse_chain(spec.id, TABLES)
 
 
 MISTAKES = [
@@ -98,11 +98,11 @@ MISTAKES = [
 ]
 
 
-def test_mistakes_of_a_recipe_are_explained(tmp_path):
-    for old, new, says in MISTAKES:
+def test_recipe_errors_are_explained(tmp_path):
+    for old, new, message in MISTAKES:
         assert old in RECIPE
         (tmp_path / "a.toml").write_text(RECIPE.replace(old, new))
-        with pytest.raises(CorruptsetError, match=says):
+        with pytest.raises(CorruptsetError, match=message):
             load_stream(tmp_path / "a.toml")
     with pytest.raises(RecipeError, match=r"ccc-hrad cannot be read.*Choose ccc-easy, ccc-medium, ccc-hard"):
         load_stream("ccc-hrad")
@@ -112,7 +112,7 @@ def test_mistakes_of_a_recipe_are_explained(tmp_path):
         parse_recipe(RECIPE, "The recipe")
 
 
-def test_scores_and_csv_say_the_same(tmp_path):
+def test_scores_and_csv_give_same_accuracies(tmp_path):
     scores = {name: {"n": 10, "accuracy": value / 100} for name, value in ACCURACIES.items()} | {
         "clean": {"accuracy": 1}
     }
@@ -135,13 +135,13 @@ def test_scores_and_csv_say_the_same(tmp_path):
         file.write_text(text)
         with pytest.raises(RecipeError, match=r"(?s)--accuracies .*accuracies.csv cannot be used .*the columns set"):
             accuracies_of(TABLE, file)
-    for text, said in (
+    for text, message in (
         ("fog/1,0.2\nfog/1,0.3\n", "fog/1 occurs twice"),
         ("fog/1,20\n", "its accuracy 20.0 is not from 0"),
     ):
         file.write_text(f"set,accuracy\n{text}")
-        with pytest.raises(RecipeError, match=said):
+        with pytest.raises(RecipeError, match=message):
             accuracies_of(TABLE, file)
-    for path, said in ((tmp_path / "none.csv", "cannot be used"), (None, "--accuracies is required")):
-        with pytest.raises(RecipeError, match=said):
+    for path, message in ((tmp_path / "none.csv", "cannot be used"), (None, "--accuracies is required")):
+        with pytest.raises(RecipeError, match=message):
             accuracies_of(TABLE, path)

@@ -23,7 +23,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_ALBUMENTATIONS_UPDATE", "1")
 
 
-def test_a_step_of_a_pipeline() -> None:
+def test_transform_works_in_pipeline() -> None:
     import albumentations as A
 
     from corruptset.compat.albumentations import ImageTransform
@@ -35,29 +35,29 @@ def test_a_step_of_a_pipeline() -> None:
     out = pipeline(image=PHOTO, mask=mask, bboxes=boxes)
     np.testing.assert_array_equal(out["image"], fog(PHOTO)[:, ::-1])
     np.testing.assert_array_equal(out["mask"], mask[:, ::-1])
-    plain = A.Compose([A.HorizontalFlip(p=1.0)], bbox_params=A.BboxParams(format="yolo"))(image=PHOTO, bboxes=boxes)
-    np.testing.assert_allclose(out["bboxes"], plain["bboxes"], atol=1e-6)
+    flip = A.Compose([A.HorizontalFlip(p=1.0)], bbox_params=A.BboxParams(format="yolo"))(image=PHOTO, bboxes=boxes)
+    np.testing.assert_allclose(out["bboxes"], flip["bboxes"], atol=1e-6)
 
 
-def test_what_is_drawn_follows_from_the_image_or_the_key() -> None:
+def test_draws_follow_image_or_key() -> None:
     import albumentations as A
 
     from corruptset.compat.albumentations import ImageTransform
 
     step: Any = ImageTransform(NOISE)
     pipeline = A.Compose([A.RandomBrightnessContrast(p=0.0), step], seed=3)
-    again = pickle.loads(pickle.dumps(pipeline))
+    unpickled = pickle.loads(pickle.dumps(pipeline))
     many = [synthetic_image(32, 32, which=i) for i in range(8)]
-    want = [NOISE(image) for image in many]
-    for made in (pipeline, again):
+    expected = [NOISE(image) for image in many]
+    for result in (pipeline, unpickled):
         for i in (5, 0, 5, 7, 2):
-            np.testing.assert_array_equal(made(image=many[i])["image"], want[i])
+            np.testing.assert_array_equal(result(image=many[i])["image"], expected[i])
     for key in ("a", 7, "b"):
         np.testing.assert_array_equal(pipeline(image=PHOTO, key=key)["image"], NOISE(PHOTO, key=key))
     assert "Corrupt('gaussian_noise', severity=2)" in repr(step)
 
 
-def test_p_leaves_images_alone() -> None:
+def test_p_skips_images() -> None:
     from corruptset.compat.albumentations import ImageTransform
 
     np.testing.assert_array_equal(
@@ -67,11 +67,11 @@ def test_p_leaves_images_alone() -> None:
         ImageTransform(corruptset.Corrupt("fog", severity=3), p=2.0)
 
 
-def test_albumentations_is_imported_by_those_who_ask() -> None:
+def test_albumentations_is_imported_on_demand() -> None:
     code = (
         "import sys, corruptset.compat.albumentations as c; print('albumentations' in sys.modules); "
         "c.ImageTransform; c.Other"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.strip() == "False"
-    assert "AttributeError" in done.stderr
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.strip() == "False"
+    assert "AttributeError" in result.stderr

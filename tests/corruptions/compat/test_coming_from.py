@@ -44,16 +44,16 @@ def tiny_imagenet(tmp_path, monkeypatch):
     return lines
 
 
-def test_tiny_imagenet_gets_the_labels_of_its_training_folders(tiny_imagenet):
+def test_tiny_imagenet_uses_labels_of_training_folders(tiny_imagenet):
     (line,) = re.findall(r"`(corruptset build tiny-imagenet-c [^`]*)`", TEXT)
     run_corruptset(f"{line.replace('.zip', '')} --sets clean --storage folder --jobs 1 --no-page --out sets")
     data = corruptset.open("sets/tiny-imagenet-c-1.1.0")
     assert [c.name for c in data.classes] == sorted(WNIDS)  # torchvision's ImageFolder numbers train/ in this order.
-    found = {sample.id: data.classes[sample.label].name for sample in data.samples}
-    assert found == {row.split(".")[0]: row.split("\t")[1] for row in tiny_imagenet}
+    result = {sample.id: data.classes[sample.label].name for sample in data.samples}
+    assert result == {row.split(".")[0]: row.split("\t")[1] for row in tiny_imagenet}
 
 
-def test_the_blocks_run_in_their_order(tiny_imagenet):
+def test_code_blocks_run_in_order(tiny_imagenet):
     names = {"image": PHOTO, "picture": Image.fromarray(PHOTO), "small": SMALL, "images": [PHOTO] * 2}
     names |= {"np": np, "corruptset": corruptset, "results": {"img": PHOTO.astype(np.float32)}}
     for kind, text in blocks(PAGE):
@@ -67,15 +67,15 @@ def test_the_blocks_run_in_their_order(tiny_imagenet):
     assert names["foggy"].shape == (64, 96, 3)
 
 
-def test_the_right_hand_columns_run_and_the_command_line_takes_its_lines():
+def test_documented_replacements_run_and_commands_are_accepted():
     assert len(ROWS) >= 10
     assert sum("open(DIR)" in row for row in ROWS) == 3
     for code in [row for row in ROWS if "open(" not in row and not row.startswith("image, label")]:
-        picture, augment = Image.fromarray(PHOTO), corruptset.Corrupt("fog", severity=2)
-        names = {"np": np, "corruptset": corruptset, "image": PHOTO, "picture": picture, "small": SMALL}
+        image, augment = Image.fromarray(PHOTO), corruptset.Corrupt("fog", severity=2)
+        names = {"np": np, "corruptset": corruptset, "image": PHOTO, "picture": image, "small": SMALL}
         names["rng"] = np.random.default_rng(1)
-        made = run_snippet(f"made = {code}", augment=augment, images=np.stack([PHOTO] * 2), **names)["made"]
-        assert isinstance(made(picture) if callable(made) else made, (np.ndarray, Image.Image)), code
+        result = run_snippet(f"made = {code}", augment=augment, images=np.stack([PHOTO] * 2), **names)["made"]
+        assert isinstance(result(image) if callable(result) else result, (np.ndarray, Image.Image)), code
     commands = re.findall(r"`corruptset ((?:build|export) [^`]*)`", TEXT)
     assert len(commands) >= 8
     for name, *arguments in map(shlex.split, commands):

@@ -24,7 +24,7 @@ NINETEEN = (
 """As imagecorruptions 1.1.2 numbers them."""
 
 
-def test_names_and_signature_are_its():
+def test_names_and_signature_match_imagecorruptions():
     subsets = {
         "common": NINETEEN[:15],
         "validation": NINETEEN[15:],
@@ -43,7 +43,7 @@ def test_names_and_signature_are_its():
         get_corruption_names("wether")
 
 
-def test_each_has_the_parameters_of_imagenet_c_at_any_size_and_always_makes_the_same():
+def test_parameters_match_imagenet_c_at_any_size_and_output_is_deterministic():
     """Test a step of mmdetection, whose benchmark converts images to floats and passes the severity by name."""
     state, grey = np.random.get_state()[1].tolist(), PHOTO[:, :, 0]  # noqa: NPY002
     for number, name in enumerate(NINETEEN):
@@ -57,17 +57,19 @@ def test_each_has_the_parameters_of_imagenet_c_at_any_size_and_always_makes_the_
             )
             np.testing.assert_array_equal(out, by_number)
             assert not np.array_equal(out, image)
-        for given in (grey, grey[:, :, None]):
-            np.testing.assert_array_equal(corrupt(given, 1, name), corrupt(np.dstack([grey] * 3), corruption_name=name))
+        for options in (grey, grey[:, :, None]):
+            np.testing.assert_array_equal(
+                corrupt(options, 1, name), corrupt(np.dstack([grey] * 3), corruption_name=name)
+            )
     assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
 
 
-def test_elastic_transform_is_its_own(monkeypatch):
+def test_elastic_transform_matches_imagecorruptions(monkeypatch):
     """Test uniform noise of up to 0.005 sides that is smoothed over 0.01 sides, without an affine map."""
     side, image = 64, synthetic_image(64, 64)
     fields = np.random.default_rng(5).uniform(-1, 1, (2, side, side))
-    given = functools.partial(imagecorruptions.corrupt_image, field_x=fields[0], field_y=fields[1])
-    monkeypatch.setattr(imagecorruptions, "corrupt_image", given)
+    wrapped = functools.partial(imagecorruptions.corrupt_image, field_x=fields[0], field_y=fields[1])
+    monkeypatch.setattr(imagecorruptions, "corrupt_image", wrapped)
     smoothed = [ndi.gaussian_filter(f * 0.005 * side, 0.01 * side, mode="reflect", truncate=3) for f in fields]
     for severity, strength in enumerate((12.5, 16.25, 21.25, 25.0, 30.0), 1):
         places = np.mgrid[:side, :side] + strength * np.stack(smoothed[::-1])
@@ -76,9 +78,9 @@ def test_elastic_transform_is_its_own(monkeypatch):
         assert np.abs(out - np.floor(np.dstack(planes) + 1e-9)).max() <= 1
 
 
-def test_mistakes_raise_our_own_errors():
+def test_errors_are_corruptset_errors():
     fog = {"corruption_name": "fog"}
-    for image, options, kind, says in (
+    for image, options, kind, message in (
         ([1], fog, ImageError, "list; expected a numpy array"),
         (PHOTO / 255, fog, ImageError, r"np\.rint\(image \* 255\)"),
         (PHOTO[None], fog, ImageError, r"shape \(1, 48, 64, 3\)"),
@@ -90,6 +92,6 @@ def test_mistakes_raise_our_own_errors():
         (PHOTO, {"corruption_number": 19}, ParameterError, "corruption_number is 19; expected 0 to 18"),
         (PHOTO, {}, ParameterError, "Neither corruption_name nor corruption_number"),
     ):
-        with pytest.raises(kind, match=says) as raised:
+        with pytest.raises(kind, match=message) as exc_info:
             corrupt(image, **options)
-        assert type(raised.value) is kind
+        assert type(exc_info.value) is kind

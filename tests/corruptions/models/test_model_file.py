@@ -49,7 +49,7 @@ def read(folder, text):
     return read_model_file(file)
 
 
-def test_what_a_file_says(tmp_path):
+def test_model_file_is_parsed(tmp_path):
     file = read(tmp_path, GOOD)
     assert (file.input.size, file.channels, file.outputs, file.classes) == ((224, 224), 3, "logits", "index")
     assert (file.least_accuracy, file.weights_name) == (0, "resnet50.safetensors")
@@ -58,12 +58,12 @@ def test_what_a_file_says(tmp_path):
     assert file.weights_name == "net.pt2"
 
 
-def test_every_mistake_at_once_with_its_line(tmp_path):
-    with pytest.raises(ModelError) as caught:
+def test_all_errors_are_reported_with_line_numbers(tmp_path):
+    with pytest.raises(ModelError) as exc_info:
         read(tmp_path, MISTAKEN)
     for part in (
         str(tmp_path / "model.toml"),
-        "has 12 mistakes",
+        "contains 12 errors",
         "name: Field required",
         "nmae: Extra inputs are not permitted",
         "factory: is 'torchvision.models.resnet50'; expected 'module:callable', such as 'torchvision.models:resnet50'",
@@ -76,7 +76,7 @@ def test_every_mistake_at_once_with_its_line(tmp_path):
         "input, std, item 2: Input should be greater than 0 (given: 0.0)",
         "input, channels: Input should be 'rgb', 'bgr' or 'grey' (given: 'rbg')",
     ):
-        assert part in str(caught.value)
+        assert part in str(exc_info.value)
 
 
 GREY = 'channels = "grey"'
@@ -102,13 +102,13 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "right", "wrong", "says"), MISTAKES)
-def test_a_mistake_is_told(tmp_path, text, right, wrong, says):
-    with pytest.raises(ModelError, match=re.escape(says)):
-        read(tmp_path, text.replace(right, wrong, 1))
+@pytest.mark.parametrize(("text", "correct", "invalid", "message"), MISTAKES)
+def test_error_is_reported(tmp_path, text, correct, invalid, message):
+    with pytest.raises(ModelError, match=re.escape(message)):
+        read(tmp_path, text.replace(correct, invalid, 1))
 
 
-def test_a_file_that_cannot_be_read_is_told_and_class_folders_are_a_line_each(tmp_path):
+def test_unreadable_file_is_reported_and_class_folders_have_one_per_line(tmp_path):
     with pytest.raises(ModelError, match="it is not UTF-8 text"):
         read(tmp_path, b"\xff\xfe")
     file = tmp_path / "folders.txt"
@@ -116,12 +116,12 @@ def test_a_file_that_cannot_be_read_is_told_and_class_folders_are_a_line_each(tm
     assert class_folders(file) == ("n01440764", "n01443537", "zebra")
     (tmp_path / "gap.txt").write_text("a\n\na\nb")
     (tmp_path / "empty.txt").write_text("")
-    for reader, name, says in (
+    for reader, name, message in (
         (read_model_file, "none.toml", "cannot be read: No such file"),
         (read_model_file, ".", "cannot be read: Is a directory"),
         (class_folders, "gap.txt", "has 'a', ''; expected one line per output"),
         (class_folders, "empty.txt", "is empty"),
-        (class_folders, "none.txt", "The file of class folders .* cannot be read: No such file"),
+        (class_folders, "none.txt", "The list of class folders in .* cannot be read: No such file"),
     ):
-        with pytest.raises(ModelError, match=says):
+        with pytest.raises(ModelError, match=message):
             reader(tmp_path / name)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from surrogates import NORMAL, digits_model, seeded, smooth_network_file, write_file, write_model
+from surrogates import NORMAL, digits_model, seeded_network, smooth_network_file, write_file, write_model
 
 import corruptset
 from corruptset.corruptions.models.model_file import ModelFile
@@ -21,7 +21,7 @@ from example_images import photograph, synthetic_image
 FOLDERS = tuple("abcdefghij")
 
 
-def unloaded(**changes) -> Surrogate:
+def unloaded_surrogate(**changes) -> Surrogate:
     """Return a surrogate whose network is never used, so that PyTorch is not needed."""
     values = {
         "name": "net",
@@ -33,44 +33,46 @@ def unloaded(**changes) -> Surrogate:
     return Surrogate(Path("model.toml"), ModelFile.model_validate(values | changes), "sha256:0", "cpu", 1, 10, order)
 
 
-def test_outputs_are_the_data_sets_classes_in_its_order_or_by_name():
-    assert unloaded().for_classes(FOLDERS).columns == tuple(range(10))
+def test_outputs_follow_dataset_classes_by_order_or_name():
+    assert unloaded_surrogate().for_classes(FOLDERS).columns == tuple(range(10))
     for folders in (FOLDERS[:9], (*FOLDERS, "k")):
         with pytest.raises(
             ModelError, match=rf"has 10 outputs, but the dataset has {len(folders)} classes\. With classes = 'index'"
         ):
-            unloaded().for_classes(folders)
-    assert unloaded(classes="folders.txt").for_classes(("a", "b", "j")).columns == (2, 0, 9)
+            unloaded_surrogate().for_classes(folders)
+    assert unloaded_surrogate(classes="folders.txt").for_classes(("a", "b", "j")).columns == (2, 0, 9)
     with pytest.raises(ModelError, match=r"(?s)has no output for 2 of the 4 classes of the dataset.*\n  x\n  y"):
-        unloaded(classes="folders.txt").for_classes(("a", "x", "b", "y"))
+        unloaded_surrogate(classes="folders.txt").for_classes(("a", "x", "b", "y"))
 
 
-def test_labels_and_images_of_another_kind_are_refused():
-    model, few = unloaded(), unloaded(classes="folders.txt").for_classes(("a", "b", "j"))
-    rgb, images = unloaded(input={"size": 8} | NORMAL["rgb"]), np.zeros((2, 8, 8, 1), np.float32)
-    for who, labels, says in (
+def test_labels_and_images_of_other_kinds_are_rejected():
+    model, few = unloaded_surrogate(), unloaded_surrogate(classes="folders.txt").for_classes(("a", "b", "j"))
+    rgb, images = unloaded_surrogate(input={"size": 8} | NORMAL["rgb"]), np.zeros((2, 8, 8, 1), np.float32)
+    for surrogate, labels, message in (
         (model, [0, 10], "has classes 0 to 9, but some labels are outside this range: 10"),
         (model, [-1, 3], "outside this range: -1"),
         (few, [3, 0], "has classes 0 to 2, but some labels are outside this range: 3"),
         (rgb, [0, 1], "expects RGB images .* these are grey"),
     ):
-        with pytest.raises(ModelError, match=says):
-            who.gradient(images, np.array(labels))
+        with pytest.raises(ModelError, match=message):
+            surrogate.gradient(images, np.array(labels))
     with pytest.raises(ModelError, match=r"expects grey images of 8x8 \(height x width\), but these are grey, 8x9"):
         model.logits(np.zeros((1, 8, 9, 1), np.uint8))
-    for wrong in (0, 1.5, True):
+    for value in (0, 1.5, True):
         with pytest.raises((ModelError, ParameterError), match=r"batch is .*; expected a whole number"):
-            corruptset.load_surrogate("none.toml", batch=wrong)
+            corruptset.load_surrogate("none.toml", batch=value)
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("channels", ["rgb", "bgr"])
-def test_the_gradient_is_that_of_the_pixels(channels, tmp_path):
+def test_gradient_is_with_respect_to_pixels(channels, tmp_path):
     """Compare the gradient with finite differences of the loss."""
     from small_nets import Smooth
 
-    given = {"size": 8, "channels": channels} | NORMAL["rgb"]
-    model = corruptset.load_surrogate(write_model(tmp_path, seeded(Smooth), 8, "small_nets:Smooth", input=given))
+    options = {"size": 8, "channels": channels} | NORMAL["rgb"]
+    model = corruptset.load_surrogate(
+        write_model(tmp_path, seeded_network(Smooth), 8, "small_nets:Smooth", input=options)
+    )
     images, labels = np.random.default_rng(1).uniform(0, 255, (2, 8, 8, 3)), np.array([4, 7])
     gradient = model.gradient(images, labels)
     assert (gradient.dtype, gradient.shape) == (np.float32, images.shape)
@@ -87,7 +89,7 @@ def test_the_gradient_is_that_of_the_pixels(channels, tmp_path):
 
 
 @pytest.mark.ci
-def test_one_at_a_time_is_what_a_batch_is_and_what_a_manifest_records():
+def test_single_images_batches_and_manifest_agree():
     images, labels = np.random.default_rng(1).integers(0, 256, (7, 12, 9, 3)).astype(np.uint8), np.arange(7)
     one, three = (corruptset.load_surrogate(smooth_network_file(12, 9), batch=batch) for batch in (1, 3))
     logits = one.logits(images)
@@ -114,7 +116,7 @@ def test_one_at_a_time_is_what_a_batch_is_and_what_a_manifest_records():
 
 
 @pytest.mark.ci
-def test_columns_are_the_data_sets_classes_and_a_least_accuracy_is_asked_for(tmp_path):
+def test_columns_follow_dataset_classes_and_minimum_accuracy_is_required(tmp_path):
     trained = digits_model()
     folders = [f"digit {i}" for i in range(10)]
 
@@ -127,7 +129,8 @@ def test_columns_are_the_data_sets_classes_and_a_least_accuracy_is_asked_for(tmp
     some, images = model.for_classes(["digit 3", "digit 0"]), trained.images[:5]
     np.testing.assert_array_equal(some.logits(images), model.logits(images)[:, [3, 0]])
     gradients = (
-        who.gradient(images[:2].astype(np.float32), np.array(of)) for who, of in ((some, [0, 1]), (model, [3, 0]))
+        surrogate.gradient(images[:2].astype(np.float32), np.array(of))
+        for surrogate, of in ((some, [0, 1]), (model, [3, 0]))
     )
     np.testing.assert_array_equal(*gradients)
     turned = (trained.labels + 3) % 10  # The classes of the dataset begin with digit 7.
@@ -135,17 +138,17 @@ def test_columns_are_the_data_sets_classes_and_a_least_accuracy_is_asked_for(tmp
     assert mended.check_accuracy(trained.images, turned) > 0.95
     with pytest.raises(ModelError, match=r"images correctly, but .* requires at least 90\.0% \(least_accuracy\)\."):
         loaded(folders).check_accuracy(trained.images, turned)
-    for name, says in (("folders.txt", r"10 outputs, but folders\.txt has 2 class"), ("none.txt", "cannot be read")):
-        with pytest.raises(ModelError, match=says):
+    for name, message in (("folders.txt", r"10 outputs, but folders\.txt has 2 class"), ("none.txt", "cannot be read")):
+        with pytest.raises(ModelError, match=message):
             loaded(["a", "b"], classes=name)
 
 
 @pytest.mark.ci
-def test_it_goes_to_other_processes_is_the_same_there_and_changed_weights_are_refused(tmp_path):
+def test_model_can_be_pickled_and_changed_weights_are_rejected(tmp_path):
     from small_nets import Smooth
 
     def write(seed):
-        return write_model(tmp_path, seeded(Smooth, seed), (12, 9), "small_nets:Smooth")
+        return write_model(tmp_path, seeded_network(Smooth, seed), (12, 9), "small_nets:Smooth")
 
     model = replace(corruptset.load_surrogate(write(1)), columns=tuple(range(10)))
     images = np.random.default_rng(1).integers(0, 256, (2, 12, 9, 3)).astype(np.float32)
@@ -161,10 +164,10 @@ def test_it_goes_to_other_processes_is_the_same_there_and_changed_weights_are_re
     subprocess.run(another_process, check=True)
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), model.gradient(images, np.array([1, 2])))
     write(2)
-    refused = subprocess.run(another_process, capture_output=True, text=True)
-    said = f"ModelError: The weights {tmp_path / 'weights.safetensors'} have changed. Their digest is sha256:"
-    assert said in refused.stderr
-    assert f"{model.sha256} was expected" in refused.stderr
+    result = subprocess.run(another_process, capture_output=True, text=True)
+    message = f"ModelError: The weights {tmp_path / 'weights.safetensors'} have changed. Their digest is sha256:"
+    assert message in result.stderr
+    assert f"{model.sha256} was expected" in result.stderr
 
 
 # --- the check before it is used --------------------------------------------------------------------------------------
@@ -197,37 +200,39 @@ def load(folder, change, **keys):
 
     (folder / "faulty_nets.py").write_text(NETS)
     options = {"channels": "grey", "arguments": {"change": change}} | keys
-    return corruptset.load_surrogate(write_model(folder, seeded(lambda: Smooth(1)), 8, "faulty_nets:Logits", **options))
+    return corruptset.load_surrogate(
+        write_model(folder, seeded_network(lambda: Smooth(1)), 8, "faulty_nets:Logits", **options)
+    )
 
 
 @pytest.mark.ci
-def test_a_model_without_finite_logits_is_refused(tmp_path):
+def test_model_without_finite_logits_is_rejected(tmp_path):
     rgb = {"input": {"size": 8, "channels": "rgb"} | NORMAL["rgb"]}
-    for change, keys, says in (
-        *((change, {}, says) for change, says in FAULTS.items()),
+    for change, keys, message in (
+        *((change, {}, message) for change, message in FAULTS.items()),
         ("logits", rgb, "(check the size and channels of its input): RuntimeError: Given groups=1"),
     ):
-        with pytest.raises(ModelError) as caught:
+        with pytest.raises(ModelError) as exc_info:
             load(tmp_path, change, **keys)
-        assert says in str(caught.value), change
+        assert message in str(exc_info.value), change
 
 
 @pytest.mark.ci
-def test_a_model_without_a_gradient_is_refused_when_it_is_followed(tmp_path):
+def test_model_without_gradient_is_rejected_when_used(tmp_path):
     image = synthetic_image(8, 8, 1)
-    for change, says in (
+    for change, message in (
         ("logits.detach()", "RuntimeError: element 0 of tensors does not require grad"),
         (
             "logits + torch.sqrt((pixels - pixels) ** 2).mean()",
             r"gradient is not finite \(NaN or infinity\) for 1",
         ),
     ):
-        with pytest.raises(ModelError, match=says):
+        with pytest.raises(ModelError, match=message):
             corruptset.corrupt(image, "pgd-3", surrogate=load(tmp_path, change), label=1)
 
 
 @pytest.mark.ci
-def test_probabilities_have_the_gradient_of_their_logits(tmp_path):
+def test_probabilities_have_gradient_of_logits(tmp_path):
     dropout = "torch.dropout(logits, 0.5, self.training)"
     plain, certain = load(tmp_path, dropout), load(tmp_path, "logits.softmax(1)", outputs="probabilities")
     images, labels = np.random.default_rng(0).integers(0, 256, (4, 8, 8, 1)).astype(np.uint8), np.array([0, 3, 9, 3])
@@ -246,7 +251,7 @@ def test_probabilities_have_the_gradient_of_their_logits(tmp_path):
         ("timm:create_model", {"model_name": "vit_tiny_patch16_224", "num_classes": 10}, 224),
     ],
 )
-def test_a_real_factory_makes_a_model_with_a_gradient(factory, arguments, size, tmp_path):
+def test_real_factory_creates_model_with_gradient(factory, arguments, size, tmp_path):
     """Test weights that the factory creates, which are saved and loaded by code that needs a gradient."""
     import importlib
 
@@ -255,13 +260,13 @@ def test_a_real_factory_makes_a_model_with_a_gradient(factory, arguments, size, 
 
     let_torchvision_be_imported()
     module, _, name = factory.partition(":")
-    network = seeded(lambda: getattr(importlib.import_module(module), name)(**arguments))
+    network = seeded_network(lambda: getattr(importlib.import_module(module), name)(**arguments))
     torch.save(network.state_dict(), tmp_path / "w.pth")
     mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
-    given = {"arguments": arguments, "weights": "w.pth", "input": {"size": size, "mean": mean, "std": std}}
-    model = corruptset.load_surrogate(write_file(tmp_path, factory=factory, **given))
+    options = {"arguments": arguments, "weights": "w.pth", "input": {"size": size, "mean": mean, "std": std}}
+    model = corruptset.load_surrogate(write_file(tmp_path, factory=factory, **options))
     image = photograph("astronaut", size)
     pixels = torch.from_numpy(((image / 255 - mean) / std).astype(np.float32)).permute(2, 0, 1)[None]
     with torch.no_grad():
-        want = network(pixels).numpy()
-    np.testing.assert_allclose(model.logits(image[None]), want, rtol=1e-3, atol=1e-4 * np.abs(want).max())
+        expected = network(pixels).numpy()
+    np.testing.assert_allclose(model.logits(image[None]), expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())

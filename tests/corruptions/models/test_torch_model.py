@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from surrogates import NORMAL, seeded, write_file, write_model
+from surrogates import NORMAL, seeded_network, write_file, write_model
 
 import corruptset
 from corruptset.errors import ModelError
@@ -23,26 +23,26 @@ IMAGES = np.arange(3 * 64, dtype=np.uint8).reshape(3, 8, 8, 1)
 def network():
     from small_nets import Smooth
 
-    return seeded(lambda: Smooth(1))
+    return seeded_network(lambda: Smooth(1))
 
 
 def write(folder, network, factory="small_nets:Smooth", **keys):
     return write_model(folder, network, 8, factory, channels="grey", **{"arguments": {"channels": 1}} | keys)
 
 
-def refused(file, *says):
-    with pytest.raises(ModelError) as caught:
+def check_refused(file, *message):
+    with pytest.raises(ModelError) as exc_info:
         corruptset.load_surrogate(file)
-    assert all(part in str(caught.value) for part in says), caught.value
+    assert all(part in str(exc_info.value) for part in message), exc_info.value
 
 
 @pytest.mark.ci
-def test_weights_of_each_kind_and_checkpoints_are_those_that_were_saved(network, tmp_path):
+def test_weights_and_checkpoints_load_as_saved(network, tmp_path):
     import torch
 
     pixels = (torch.from_numpy(IMAGES).permute(0, 3, 1, 2) / 255.0 - 0.5) / 0.25
     with torch.no_grad():
-        want = network(pixels).numpy()
+        expected = network(pixels).numpy()
     parallel = {f"module.{name}": tensor for name, tensor in network.state_dict().items()}
     for weights, nested in (
         *((name, None) for name in ("w.safetensors", "w.pt", "w.pth")),
@@ -53,11 +53,11 @@ def test_weights_of_each_kind_and_checkpoints_are_those_that_were_saved(network,
             torch.save({"epoch": 3, nested: parallel}, tmp_path / weights)
         surrogate = corruptset.load_surrogate(file)
         assert surrogate.sha256 == f"sha256:{hashlib.sha256((tmp_path / weights).read_bytes()).hexdigest()}"
-        np.testing.assert_allclose(surrogate.logits(IMAGES), want, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(surrogate.logits(IMAGES), expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.ci
-def test_weights_that_are_code_or_none_or_of_another_architecture_are_refused_and_no_code_is_run(network, tmp_path):
+def test_invalid_weights_are_rejected_without_running_code(network, tmp_path):
     import torch
 
     marker = tmp_path / "ran"
@@ -67,7 +67,7 @@ def test_weights_that_are_code_or_none_or_of_another_architecture_are_refused_an
             return os.system, (f"touch {marker}",)
 
     code = "The weights w.pt contain objects other than tensors, which could execute code, so they were not loaded"
-    for content, says in (
+    for content, message in (
         ({"x": Evil()}, code),
         (pickle.dumps(Evil(), 2), code),
         (network, code),
@@ -81,25 +81,25 @@ def test_weights_that_are_code_or_none_or_of_another_architecture_are_refused_an
         (tmp_path / "w.pt").write_bytes(content) if isinstance(content, bytes) else torch.save(
             content, tmp_path / "w.pt"
         )
-        refused(file, says)
+        check_refused(file, message)
         assert not marker.exists()
     (tmp_path / "w.pt").unlink()
-    refused(file, f"The weights {tmp_path / 'w.pt'} cannot be read: No such file")
+    check_refused(file, f"The weights {tmp_path / 'w.pt'} cannot be read: No such file")
     file = write(tmp_path, network)
-    good = (tmp_path / "weights.safetensors").read_bytes()
-    for content in (b"", good[:-20], b"\xff" * 100):
+    original = (tmp_path / "weights.safetensors").read_bytes()
+    for content in (b"", original[:-20], b"\xff" * 100):
         (tmp_path / "weights.safetensors").write_bytes(content)
-        refused(file, "The weights weights.safetensors cannot be read: SafetensorError: ")
+        check_refused(file, "The weights weights.safetensors cannot be read: SafetensorError: ")
     other = "The weights weights.safetensors do not fit the architecture that small_nets:Plain returns: RuntimeError: "
-    refused(
+    check_refused(
         write(tmp_path, network, factory="small_nets:Plain"), other, 'Missing key(s) in state_dict: "layers.0.weight", '
     )
 
 
 @pytest.mark.ci
-def test_a_factory_that_makes_nothing_is_told(network, tmp_path):
+def test_factory_without_result_is_reported(network, tmp_path):
     (tmp_path / "broken.py").write_text("1 / 0\n")
-    for factory, arguments, says in (
+    for factory, arguments, message in (
         ("no_such_module:net", {}, "fails: ModuleNotFoundError: No module named 'no_such_module'"),
         ("small_nets:Smoth", {}, "fails: AttributeError: module 'small_nets' has no attribute 'Smoth'"),
         ("small_nets:__name__", {}, "The factory small_nets:__name__(), searched in the installed packages and in "),
@@ -107,40 +107,42 @@ def test_a_factory_that_makes_nothing_is_told(network, tmp_path):
         ("builtins:dict", {}, "The factory builtins:dict() returns a dict; expected a torch.nn.Module"),
         ("broken:net", {}, "fails: ZeroDivisionError: division by zero"),
     ):
-        refused(write(tmp_path, network, factory, arguments=arguments), says)
+        check_refused(write(tmp_path, network, factory, arguments=arguments), message)
 
 
 @pytest.mark.ci
-def test_a_program_gives_what_its_network_gives(network, tmp_path):
+def test_exported_program_matches_network(network, tmp_path):
     import torch
 
-    plain = corruptset.load_surrogate(write(tmp_path, network))
+    saved_model = corruptset.load_surrogate(write(tmp_path, network))
     example, batch = torch.rand(2, 1, 8, 8), torch.export.Dim("batch", min=1, max=64)
     torch.export.save(torch.export.export(network, (example,), dynamic_shapes=({0: batch},)), tmp_path / "net.pt2")
     file = write_file(tmp_path, program="net.pt2", trust=True, input=GREY)
     for size in (1, 3):
         program = corruptset.load_surrogate(file, batch=size)
         assert program.record()["program"] == "net.pt2"
-        np.testing.assert_allclose(program.logits(IMAGES), plain.logits(IMAGES), atol=1e-6)
-        gradients = (who.gradient(IMAGES.astype(np.float32), np.array([1, 2, 3])) for who in (program, plain))
+        np.testing.assert_allclose(program.logits(IMAGES), saved_model.logits(IMAGES), atol=1e-6)
+        gradients = (
+            surrogate.gradient(IMAGES.astype(np.float32), np.array([1, 2, 3])) for surrogate in (program, saved_model)
+        )
         np.testing.assert_allclose(*gradients, rtol=1e-4, atol=1e-8)
     torch.export.save(torch.export.export(network, (example,)), tmp_path / "net.pt2")
-    refused(file, "The model small fails (")  # The program was exported with a batch of 2.
+    check_refused(file, "The model small fails (")  # The program was exported with a batch of 2.
     (tmp_path / "net.pt2").write_bytes(b"no program")
-    refused(file, "The program net.pt2 cannot be loaded by PyTorch")
+    check_refused(file, "The program net.pt2 cannot be loaded by PyTorch")
 
 
 # --- PyTorch --------------------------------------------------------------------------------------------------------
 
 
-def test_without_pytorch_it_is_said_how_to_install_it_and_mistakes_of_the_file_come_first(monkeypatch, tmp_path):
+def test_missing_pytorch_is_reported_after_file_errors(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "torch", None)
     file = write_file(tmp_path, factory="a:b", weights="w.pt", input=GREY)
-    refused(file, "A model needs PyTorch, which cannot be imported: ", "pip install '.[torch]'")
-    refused(write_file(tmp_path, input=GREY), "has neither factory nor program")
+    check_refused(file, "A model needs PyTorch, which cannot be imported: ", "pip install '.[torch]'")
+    check_refused(write_file(tmp_path, input=GREY), "has neither factory nor program")
 
 
-def test_a_pytorch_that_cannot_be_imported_says_why_and_only_who_needs_it_imports_it(tmp_path):
+def test_broken_pytorch_is_explained_and_imported_on_demand(tmp_path):
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch/__init__.py").write_text("raise OSError('libtorch_cpu.so: cannot open')")
     code = (
@@ -153,7 +155,7 @@ def test_a_pytorch_that_cannot_be_imported_says_why_and_only_who_needs_it_import
 
 
 @pytest.mark.ci
-def test_a_device_that_is_not_there_is_told(network, tmp_path):
+def test_missing_device_is_reported(network, tmp_path):
     import torch
 
     file = write(tmp_path, network)
@@ -163,7 +165,7 @@ def test_a_device_that_is_not_there_is_told(network, tmp_path):
 
 
 @pytest.mark.ci
-def test_results_do_not_depend_on_settings_of_the_caller(network, tmp_path):
+def test_results_are_independent_of_caller_settings(network, tmp_path):
     """Test threads, inference mode and autocast, and a user's module that is next to its model file."""
     import torch
 
@@ -175,14 +177,14 @@ def test_results_do_not_depend_on_settings_of_the_caller(network, tmp_path):
     )
     threads, labels = torch.get_num_threads(), np.array([1, 2, 3])
     model = corruptset.load_surrogate(own)
-    want = model.logits(IMAGES), model.gradient(images, labels)
+    expected = model.logits(IMAGES), model.gradient(images, labels)
     try:
         torch.set_num_threads(3)
         for setting in (torch.inference_mode(), torch.no_grad(), torch.autocast("cpu")):
             with setting:
                 for some in (model, corruptset.load_surrogate(own)):
-                    np.testing.assert_array_equal(some.logits(IMAGES), want[0])
-                    np.testing.assert_array_equal(some.gradient(images, labels), want[1])
+                    np.testing.assert_array_equal(some.logits(IMAGES), expected[0])
+                    np.testing.assert_array_equal(some.gradient(images, labels), expected[1])
         assert (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()) == (1, True)
         assert sys.path == path
     finally:

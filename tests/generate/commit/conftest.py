@@ -15,14 +15,22 @@ def make(shared_data, tmp_path):
     recipe, crops = shared_data.recipe(encoding="jpeg"), shared_data.crops(each=1)
 
     def run(out="out", **options):
-        given = {"jobs": 1, "metrics": 0, "sets": ["*"], "storage": "both", "page": False, "any_shape": True, **options}
-        return corruptset.build(given.pop("recipe", recipe), f"folder:{crops}", tmp_path / out, **given)
+        build_options = {
+            "jobs": 1,
+            "metrics": 0,
+            "sets": ["*"],
+            "storage": "both",
+            "page": False,
+            "any_shape": True,
+            **options,
+        }
+        return corruptset.build(build_options.pop("recipe", recipe), f"folder:{crops}", tmp_path / out, **build_options)
 
     return run
 
 
 @pytest.fixture
-def stopped(make):
+def interrupt_build(make):
     """Start a build, and press Ctrl-C when a number of parts is finished."""
 
     def run(parts, **options):
@@ -30,19 +38,21 @@ def stopped(make):
             if event.phase == "building" and event.parts_done == parts:
                 raise KeyboardInterrupt
 
-        with pytest.raises(Interrupted, match="Run the same command again to resume") as caught:
+        with pytest.raises(Interrupted, match="Run the same command again to resume") as exc_info:
             make(progress=stop, **options)
-        assert caught.value.exit_code == 130
+        assert exc_info.value.exit_code == 130
 
     return run
 
 
 @pytest.fixture
-def whole(shared_data):
+def expected_files(shared_data):
     """Return the files of an uninterrupted build."""
 
     def files(**options):
-        given = {"storage": "both", **options}
-        return small_builds.read_files(shared_data.build(crops={"each": 1}, recipe={"encoding": "jpeg"}, **given))
+        build_options = {"storage": "both", **options}
+        return small_builds.read_files(
+            shared_data.build(crops={"each": 1}, recipe={"encoding": "jpeg"}, **build_options)
+        )
 
     return files

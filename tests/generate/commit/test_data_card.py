@@ -15,13 +15,13 @@ PLAIN = '[[sets]]\ncorruptions = ["contrast"]\n'
 
 
 @pytest.mark.parametrize("encoding", ["png", "jpeg"])
-def test_the_lines_of_the_card_read_whole_sets(shared_data, monkeypatch, encoding):
-    built = shared_data.build(recipe={"encoding": encoding, "more": PLAIN}, storage="both")
-    data, card = corruptset.open(built)["contrast/1"], (built / "README.md").read_text("utf-8")
-    shards = sorted((built / "hdf5/contrast").glob("1-*.h5"))
+def test_code_on_card_reads_complete_sets(shared_data, monkeypatch, encoding):
+    directory = shared_data.build(recipe={"encoding": encoding, "more": PLAIN}, storage="both")
+    data, card = corruptset.open(directory)["contrast/1"], (directory / "README.md").read_text("utf-8")
+    shards = sorted((directory / "hdf5/contrast").glob("1-*.h5"))
     assert len(shards) > 1
     assert f"Each set is stored in {len(shards)} shards" in card
-    monkeypatch.chdir(built)
+    monkeypatch.chdir(directory)
     blocks = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
     own = {}
     h5 = {}
@@ -34,13 +34,13 @@ def test_the_lines_of_the_card_read_whole_sets(shared_data, monkeypatch, encodin
     assert h5["labels"] == data.labels.tolist()
 
 
-def test_the_card_warns_of_another_order_of_classes_and_has_no_markdown_of_strangers(tmp_path):
+def test_card_warns_about_class_order_and_escapes_foreign_markdown(tmp_path):
     crops = small_builds.write_crops(tmp_path / "crops", classes=2, each=1)
     for old, new in (("00_class", "10_eel"), ("01_class", "2_dog")):
         (crops / old).rename(crops / new)
     recipe = small_builds.write_recipe(tmp_path, more=PLAIN)
-    named = 'title = "a <img src=x> [x](javascript:1)"\ndescription = "*b* <script>"'
-    recipe.write_text(recipe.read_text("utf-8").replace('title = "Small"', named), "utf-8")
+    markup = 'title = "a <img src=x> [x](javascript:1)"\ndescription = "*b* <script>"'
+    recipe.write_text(recipe.read_text("utf-8").replace('title = "Small"', markup), "utf-8")
     card = (small_builds.build_dataset(recipe, crops, tmp_path / "out", storage="folder") / "README.md").read_text(
         "utf-8"
     )
@@ -49,12 +49,16 @@ def test_the_card_warns_of_another_order_of_classes_and_has_no_markdown_of_stran
     assert r"\*b\* \<script\>" in card
 
 
-def test_the_card_warns_of_classes_before_others_that_have_no_image(shared_data):
+def test_card_warns_about_empty_classes_before_others(shared_data):
     lacking = "Classes have no image and therefore no folder"
-    for chosen, warned in (({"samples": 2}, True), ({"first": 2}, False)):  # of four classes: 0 and 2, 0 and 1
-        built = shared_data.build(crops={"classes": 4, "each": 1}, recipe={"more": PLAIN}, storage="folder", **chosen)
-        card = (built / "README.md").read_text("utf-8")
-        assert (lacking in card) == warned, chosen
-        (built / "README.md").unlink()
-        assert corruptset.verify(built, repair=True, source=f"folder:{shared_data.crops(classes=4, each=1)}", jobs=1).ok
-        assert (built / "README.md").read_text("utf-8") == card
+    for chosen, caught_warnings in (({"samples": 2}, True), ({"first": 2}, False)):  # of four classes: 0 and 2, 0 and 1
+        directory = shared_data.build(
+            crops={"classes": 4, "each": 1}, recipe={"more": PLAIN}, storage="folder", **chosen
+        )
+        card = (directory / "README.md").read_text("utf-8")
+        assert (lacking in card) == caught_warnings, chosen
+        (directory / "README.md").unlink()
+        assert corruptset.verify(
+            directory, repair=True, source=f"folder:{shared_data.crops(classes=4, each=1)}", jobs=1
+        ).ok
+        assert (directory / "README.md").read_text("utf-8") == card

@@ -13,7 +13,7 @@ from corruptset.generate import builder
 SETS = ["contrast/*", "brightness/*"]
 
 
-def test_everything_is_on_disk_before_what_speaks_for_it(
+def test_files_are_on_disk_before_records_that_refer_to_them(
     make,
     shared_data,
     tmp_path,
@@ -54,10 +54,10 @@ def test_everything_is_on_disk_before_what_speaks_for_it(
     assert last == [os.fspath(root.parent)]
 
 
-def test_the_space_that_is_asked_for_is_that_of_what_is_left(make, stopped, monkeypatch):
+def test_required_space_is_that_of_remaining_parts(make, interrupt_build, monkeypatch):
     needed = []
     monkeypatch.setattr(builder, "check_space", lambda directory, estimate, *_: needed.append(estimate))
-    stopped(2, sets=SETS)
+    interrupt_build(2, sets=SETS)
     make(sets=["clean"], out="more", extend=make(sets=SETS).directory)
     before_it_began, first, resumed, before_the_extension, extended = needed
     assert before_it_began == first

@@ -28,13 +28,17 @@ def stamps(root: Path) -> dict[Path, int]:
     return {p: p.stat().st_mtime_ns for p in root.rglob("*")}
 
 
-def test_an_extension_equals_the_union_and_makes_nothing_again(make, whole):
+def test_extension_equals_union_and_regenerates_nothing(make, expected_files):
     first = make(sets=["contrast/*"])
     assert first.images == 50
     before = stamps(first.directory)
-    again = make(sets=["contrast/3"])
-    assert (again.images, again.digest) == (0, first.digest)
-    with pytest.raises(FinishedDataset, match=r"and it lacks 7 of the requested .*\n  extend='.*', out='"):
+    result = make(sets=["contrast/3"])
+    assert (result.images, result.digest) == (0, first.digest)
+    (note,) = (note for note in result.notes if "4 were not requested" in note)
+    assert "It has 5 sets, of which 4 were not requested, and the digest is that of all 5 sets." in note
+    assert "choose another --out" in note
+    assert not any("not requested" in note for note in make(sets=["contrast/*"]).notes)
+    with pytest.raises(FinishedDataset, match=r"It lacks 7 of the requested .*\n  extend='.*', out='"):
         make()
     assert stamps(first.directory) == before
     extended = make(out="more", extend=first.directory)
@@ -44,8 +48,9 @@ def test_an_extension_equals_the_union_and_makes_nothing_again(make, whole):
     assert all((first.directory / p.relative_to(extended.directory)).samefile(p) for p in linked)
     # the same command has nothing to do, also when the first dataset is gone
     shutil.rmtree(first.directory)
-    assert make(out="more", extend=first.directory).images == 0
-    assert read_files(extended.directory) == whole()
+    repeated = make(out="more", extend=first.directory)
+    assert (repeated.images, [note for note in repeated.notes if "not requested" in note]) == (0, [])
+    assert read_files(extended.directory) == expected_files()
     assert corruptset.verify(extended.directory, jobs=1).ok
 
 
@@ -62,9 +67,9 @@ DIFFERENCES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize("state", ["finished", "interrupted", "extended"])
-def test_another_build_is_refused_with_the_difference(make, stopped, shared_data, tmp_path, state):
-    stopped(1, sets=["contrast/1"]) if state == "interrupted" else make(sets=["contrast/1"])
-    given = {"extend": tmp_path / "out/small-c-1.0.0", "out": "more"} if state == "extended" else {}
+def test_different_build_is_rejected_with_differences(make, interrupt_build, shared_data, tmp_path, state):
+    interrupt_build(1, sets=["contrast/1"]) if state == "interrupted" else make(sets=["contrast/1"])
+    options = {"extend": tmp_path / "out/small-c-1.0.0", "out": "more"} if state == "extended" else {}
     before = read_files(tmp_path)
     other = shared_data.recipe(encoding="jpeg", channels="keep")
     for option, field in [
@@ -72,32 +77,32 @@ def test_another_build_is_refused_with_the_difference(make, stopped, shared_data
         ({"recipe": other}, r"preprocessing\.channels: existing 'rgb', requested 'keep'"),
     ]:
         for sets in (["contrast/1"], ["contrast/*"]):
-            with pytest.raises(BuildError, match=field) as caught:
-                make(sets=sets, **option, **given)
-            assert caught.value.exit_code == 2
+            with pytest.raises(BuildError, match=field) as exc_info:
+                make(sets=sets, **option, **options)
+            assert exc_info.value.exit_code == 2
     assert read_files(tmp_path) == before
 
 
-def test_what_cannot_be_extended_is_refused(make, stopped, tmp_path):
+def test_unsuitable_dataset_cannot_be_extended(make, interrupt_build, tmp_path):
     first = make(sets=["contrast/1"]).directory
-    with pytest.raises(BuildError, match=r"needs a folder of a different name\. Choose another --out, such as"):
+    with pytest.raises(BuildError, match=r"needs a folder with a different name\. Choose another --out, such as"):
         make(extend=first)
     with pytest.raises(BuildError, match="already has all requested sets"):
         make(out="more", sets=["contrast/1"], extend=first)
     with pytest.raises(IncompleteBuild, match="does not exist"):
         make(out="more", extend=tmp_path / "nowhere")
-    stopped(1, out="begun")
-    with pytest.raises(BuildError, match="was begun without --extend"):
+    interrupt_build(1, out="begun")
+    with pytest.raises(BuildError, match="was started without --extend"):
         make(out="begun", extend=first)
     (first / "PARTIAL.json").write_text("{}")
-    with pytest.raises(BuildError, match="is a part of a dataset"):
+    with pytest.raises(BuildError, match="is only a part of a dataset"):
         make(out="more", extend=first)
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_an_extension_that_is_killed_while_it_links_is_resumed(make, whole, monkeypatch, links, tmp_path):
+def test_extension_killed_during_linking_is_resumed(make, expected_files, monkeypatch, links, tmp_path):
     first = make(sets=["contrast/*"]).directory
-    before, real, copied = read_files(first), os.link, []
+    before, original, copied = read_files(first), os.link, []
 
     def link(file, target, **options):
         copied.append(target)
@@ -105,7 +110,7 @@ def test_an_extension_that_is_killed_while_it_links_is_resumed(make, whole, monk
             raise Killed
         if not links:
             raise OSError(18, "Invalid cross-device link")
-        real(file, target, **options)
+        original(file, target, **options)
 
     monkeypatch.setattr(os, "link", link)
     with pytest.raises(Killed):
@@ -114,24 +119,24 @@ def test_an_extension_that_is_killed_while_it_links_is_resumed(make, whole, monk
         copied[5].write_bytes(b"half")
     with pytest.raises(BuildError, match="does not have all files of the dataset that it extends"):
         make(out="more")
-    assert read_files(make(out="more", extend=first).directory) == whole()
+    assert read_files(make(out="more", extend=first).directory) == expected_files()
     assert read_files(first) == before
 
 
-def test_an_extension_is_resumed_without_the_first_dataset(make, stopped, whole, tmp_path):
+def test_extension_is_resumed_without_original_dataset(make, interrupt_build, expected_files, tmp_path):
     """Linked files count as committed, so a resumed build does not write to files that two datasets share."""
     first = make(sets=["contrast/*"]).directory
-    stopped(2, out="more", extend=first)
+    interrupt_build(2, out="more", extend=first)
     other = make(out="other", sets=["contrast/1"]).directory
-    with pytest.raises(BuildError, match="was begun with another dataset to --extend"):
+    with pytest.raises(BuildError, match="was started with --extend and a different dataset"):
         make(out="more", extend=other)
     shutil.rmtree(first)
     assert make(out="more").images < 70
-    assert read_files(tmp_path / "more/small-c-1.0.0") == whole()
+    assert read_files(tmp_path / "more/small-c-1.0.0") == expected_files()
 
 
 @pytest.mark.parametrize("moment", ["manifest", "bookkeeping", "half of the bookkeeping"])
-def test_a_build_that_was_killed_at_its_end_is_only_renamed(make, whole, monkeypatch, tmp_path, moment):
+def test_build_killed_at_end_is_only_renamed(make, expected_files, monkeypatch, tmp_path, moment):
     """Any later command for the same folder renames it."""
     real_rmtree = shutil.rmtree
 
@@ -158,12 +163,12 @@ def test_a_build_that_was_killed_at_its_end_is_only_renamed(make, whole, monkeyp
         make(seed=7)
     assert not partial.exists()
     assert {directory / p.relative_to(partial): stamp for p, stamp in before.items()} == stamps(directory / "images")
-    assert read_files(tmp_path / "out") == {f"small-c-1.0.0/{path}": data for path, data in whole().items()}
+    assert read_files(tmp_path / "out") == {f"small-c-1.0.0/{path}": data for path, data in expected_files().items()}
     assert make().images == 0
 
 
-def test_an_unfinished_build_is_named_where_the_dataset_is_asked_for(make, stopped, tmp_path):
-    stopped(1)
+def test_unfinished_build_is_named_when_dataset_is_expected(make, interrupt_build, tmp_path):
+    interrupt_build(1)
     directory = tmp_path / "out/small-c-1.0.0"
     partial = directory.with_name("small-c-1.0.0.partial")
     assert [p.name for p in (tmp_path / "out").iterdir()] == [partial.name]
@@ -182,7 +187,7 @@ def test_an_unfinished_build_is_named_where_the_dataset_is_asked_for(make, stopp
     assert [p.name for p in (tmp_path / "out").iterdir()] == [directory.name]
 
 
-def test_another_revision_of_a_corruption_is_another_build(make):
+def test_other_revision_of_corruption_is_different_build(make):
     first = make(sets=["contrast/1"]).directory
 
     def change(manifest):
@@ -195,14 +200,14 @@ def test_another_revision_of_a_corruption_is_another_build(make):
         make(sets=["contrast/3"], extend=first, out="more")
 
 
-def test_parts_of_other_clean_pixels_are_refused(make, stopped, monkeypatch, tmp_path):
+def test_parts_with_different_clean_pixels_are_rejected(make, interrupt_build, monkeypatch, tmp_path):
     """A different version of Pillow gives such pixels, within a build or between a dataset and its extension."""
-    real = jobs.preprocess
+    original = jobs.preprocess
 
     def other(image, how):
-        made = real(image, how).copy()
-        made[0, 0] ^= 1
-        return made
+        result = original(image, how).copy()
+        result[0, 0] ^= 1
+        return result
 
     root = make(sets=["contrast/*"]).directory
     before = read_files(root)
@@ -211,33 +216,33 @@ def test_parts_of_other_clean_pixels_are_refused(make, stopped, monkeypatch, tmp
         with pytest.raises(BuildError, match="the dataset being extended and the new sets were made from different"):
             make(out="more", sets=["brightness/*"], extend=root)
     assert read_files(root) == before
-    stopped(1, out="third", sets=["brightness/*"])
+    interrupt_build(1, out="third", sets=["brightness/*"])
     monkeypatch.setattr(jobs, "preprocess", other)
     with pytest.raises(BuildError, match=r"parts of samples 0 to 7 were made from different .* or delete that"):
         make(out="third", sets=["brightness/*"])
 
 
-def test_textures_count_only_where_sets_have_them(tmp_path):
-    def made(out, *sets, **more):
+def test_textures_matter_only_for_sets_that_use_them(tmp_path):
+    def build_into(out, *sets, **more):
         return build("imagenet-c", "sample", tmp_path / out, sets=sets, jobs=1, samples=1, metrics=0, **more)
 
-    contrast = made("a", "contrast/1").directory
-    grown = made("a2", "frost/1", extend=contrast)
+    contrast = build_into("a", "contrast/1").directory
+    grown = build_into("a2", "frost/1", extend=contrast)
     assert grown.manifest.textures
-    at_once = made("b", "frost/1", "contrast/1")
-    other_way = made("c2", "contrast/1", extend=made("c", "frost/1").directory)  # the textures stay named
+    at_once = build_into("b", "frost/1", "contrast/1")
+    other_way = build_into("c2", "contrast/1", extend=build_into("c", "frost/1").directory)  # the textures stay named
     assert read_files(grown.directory) == read_files(at_once.directory) == read_files(other_way.directory)
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    Image.new("RGB", (600, 600), (200, 210, 220)).save(mine / "ice.png")
+    textures = tmp_path / "mine"
+    textures.mkdir()
+    Image.new("RGB", (600, 600), (200, 210, 220)).save(textures / "ice.png")
     with pytest.raises(BuildError, match="textures"):
-        made("a3", "frost/2", frost_textures=mine, extend=grown.directory)
+        build_into("a3", "frost/2", frost_textures=textures, extend=grown.directory)
 
     def stop(event):
         if event.phase == "finishing":
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted):
-        made("d", "frost/1", "contrast/1", progress=stop)
+        build_into("d", "frost/1", "contrast/1", progress=stop)
     with pytest.raises(BuildError, match="textures"):
-        made("d", "frost/1", frost_textures=mine)
+        build_into("d", "frost/1", frost_textures=textures)

@@ -10,40 +10,40 @@ import pytest
 
 import corruptset
 from corruptset.errors import BuildError
-from corruptset.generate.commit.locks import locked
+from corruptset.generate.commit.locks import lock_dataset
 
 
-def test_a_second_build_is_refused_while_one_runs(make):
-    refused = []
+def test_second_build_is_rejected_while_first_runs(make):
+    messages = []
 
     def second(event):
-        if event.phase == "building" and not refused:
-            with pytest.raises(BuildError, match="Another build or repair is writing") as caught:
+        if event.phase == "building" and not messages:
+            with pytest.raises(BuildError, match="Another build or repair is writing") as exc_info:
                 make(sets=["contrast/1"])
-            refused.append(caught.value)
+            messages.append(exc_info.value)
 
     assert make(sets=["contrast/1"], progress=second).images == 10
-    assert refused[0].exit_code == 2
+    assert messages[0].exit_code == 2
 
 
-def test_no_other_build_begins_while_one_removes_its_bookkeeping(make, monkeypatch):
+def test_no_other_build_starts_during_removal_of_work_folder(make, monkeypatch):
     """Otherwise the removal, which can take seconds, would delete committed parts of the new build."""
-    real, refused = shutil.rmtree, []
+    original, messages = shutil.rmtree, []
 
-    def rmtree(folder, *given, **options):
-        real(folder, *given, **options)
-        if not refused and Path(folder).name == ".corruptset":
-            refused.append(folder)
+    def rmtree(folder, *args, **options):
+        original(folder, *args, **options)
+        if not messages and Path(folder).name == ".corruptset":
+            messages.append(folder)
             with pytest.raises(BuildError, match="Another build or repair is writing"):
                 make(sets=["contrast/2"])
 
     monkeypatch.setattr(shutil, "rmtree", rmtree)
     monkeypatch.setattr("corruptset.generate.builder.RENAME_WAIT_S", 0.1)
     make(sets=["contrast/1"])
-    assert len(refused) == 1
+    assert len(messages) == 1
 
 
-def test_workers_of_a_dead_build_are_waited_for(make, tmp_path, monkeypatch):
+def test_build_waits_for_workers_of_killed_build(make, tmp_path, monkeypatch):
     monkeypatch.setattr("corruptset.generate.commit.locks.WORKERS_WAIT_S", 0.2)
     folder = tmp_path / "out/small-c-1.0.0.partial/.corruptset"
     folder.mkdir(parents=True)
@@ -54,49 +54,49 @@ def test_workers_of_a_dead_build_are_waited_for(make, tmp_path, monkeypatch):
     assert make(sets=["contrast/1"]).images == 10
 
 
-def test_a_lock_on_a_removed_file_does_not_count(tmp_path, monkeypatch):
+def test_lock_on_removed_file_is_ignored(tmp_path, monkeypatch):
     """A finishing command may delete its lock file while another command opens it."""
-    real, removed = fcntl.flock, []
+    original, removed = fcntl.flock, []
 
     def late(fd, how):
-        real(fd, how)
+        original(fd, how)
         if not removed:
             removed.append(fd)
             (tmp_path / ".x-1.lock").unlink()
 
     monkeypatch.setattr(fcntl, "flock", late)
-    with locked(tmp_path / "x-1"):
+    with lock_dataset(tmp_path / "x-1"):
         assert removed
-        with pytest.raises(BuildError, match="Another build"), locked(tmp_path / "x-1"):
+        with pytest.raises(BuildError, match="Another build"), lock_dataset(tmp_path / "x-1"):
             pass
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP])
-def test_a_file_system_without_locks_is_named(make, tmp_path, monkeypatch, number):
+def test_file_system_without_locks_is_named(make, tmp_path, monkeypatch, number):
     """Lustre is often mounted without locks. Every command that needs a lock reports this and leaves no files."""
-    built = make(sets=["contrast/1"]).directory
-    corruptset.pack(built, tmp_path / "packed")
+    result = make(sets=["contrast/1"]).directory
+    corruptset.pack(result, tmp_path / "packed")
     before = sorted(tmp_path.rglob("*"))
 
     def none(fd, how):
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(fcntl, "flock", none)
-    said = r"does not support file locks \(flock: .*\).* --out on another file system, .*Lustre: mount option flock"
+    message = r"does not support file locks \(flock: .*\).* --out on another file system, .*Lustre: mount option flock"
     for write in (
         lambda: make(out=tmp_path / "new", sets=["contrast/1"]),
         lambda: make(out=tmp_path / "new", sets=["contrast/1"], part=(0, 2)),
-        lambda: corruptset.pack(built, tmp_path / "new"),
+        lambda: corruptset.pack(result, tmp_path / "new"),
         lambda: corruptset.unpack(sorted((tmp_path / "packed/data").iterdir()), tmp_path / "new"),
     ):
-        with pytest.raises(BuildError, match=said) as caught:
+        with pytest.raises(BuildError, match=message) as exc_info:
             write()
-        assert caught.value.exit_code == 2
+        assert exc_info.value.exit_code == 2
         assert set(tmp_path.rglob("*")) - set(before) == set()
 
 
-def test_a_build_that_meets_missing_inodes_says_so(make, tmp_path, monkeypatch):
-    real, calls = os.statvfs, []
+def test_build_reports_missing_inodes(make, tmp_path, monkeypatch):
+    original, calls = os.statvfs, []
 
     def fsync(fd):
         calls.append(fd)
@@ -109,7 +109,7 @@ def test_a_build_that_meets_missing_inodes_says_so(make, tmp_path, monkeypatch):
         f_favail = f_ffree = 0
 
         def __init__(self, path):
-            self.status = real(path)
+            self.status = original(path)
 
         def __getattr__(self, name):
             return getattr(self.status, name)

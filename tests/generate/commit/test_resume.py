@@ -18,40 +18,40 @@ from corruptset.errors import BuildError, Interrupted, MachineError
 from corruptset.generate.work import worker
 
 
-def test_committed_parts_are_never_made_again_and_others_are_made_whole(make, tmp_path, whole, monkeypatch):
+def test_committed_parts_are_kept_and_others_regenerated(make, tmp_path, expected_files, monkeypatch):
     class Killed(BaseException):
         pass
 
-    real, calls = worker.write_sidecar, []
+    original, calls = worker.write_sidecar, []
 
     def commit(*arguments):
         calls.append(arguments[1])
         if len(calls) == 4:
             raise Killed
-        real(*arguments)
+        original(*arguments)
 
     monkeypatch.setattr(worker, "write_sidecar", commit)
     with pytest.raises(Killed):
         make()
     directory = tmp_path / "out/small-c-1.0.0.partial"
-    done = {p.stem for p in directory.glob(".corruptset/parts/*.json")}
-    assert done == set(calls[:3])
+    finished_parts = {p.stem for p in directory.glob(".corruptset/parts/*.json")}
+    assert finished_parts == set(calls[:3])
     # what a kill can leave: a half-written image, temporary files
     max(directory.rglob("*.JPEG"), key=lambda p: p.stat().st_mtime_ns).write_bytes(b"half")
     for name in ("hdf5/.0123.part", ".corruptset/parts/.4567.part", ".89.part"):
         (directory / name).write_bytes(b"half")
     calls[:] = ["", "", "", ""]
-    told = []
-    finished = make(progress=told.append).directory
-    built = [event for event in told if event.phase == "building"]
-    assert 0 < built[0].images_done < built[-1].images_done == built[-1].images_total
-    assert not done & set(calls)
-    assert read_files(finished) == whole()
+    events = []
+    finished = make(progress=events.append).directory
+    building = [event for event in events if event.phase == "building"]
+    assert 0 < building[0].images_done < building[-1].images_done == building[-1].images_total
+    assert not finished_parts & set(calls)
+    assert read_files(finished) == expected_files()
 
 
-def test_a_resume_with_other_sets_ends_with_both(make, stopped, whole):
-    stopped(3, sets=["contrast*", "clean"])
-    assert read_files(make(sets=["brightness/*"]).directory) == whole()
+def test_resume_with_other_sets_builds_both(make, interrupt_build, expected_files):
+    interrupt_build(3, sets=["contrast*", "clean"])
+    assert read_files(make(sets=["brightness/*"]).directory) == expected_files()
 
 
 class Released(ThreadPoolExecutor):
@@ -75,7 +75,7 @@ class Released(ThreadPoolExecutor):
         ("background", signal.SIGINT, False),
     ],
 )
-def test_signals_of_a_build(make, whole, monkeypatch, where, number, stops):
+def test_build_handles_signals(make, expected_files, monkeypatch, where, number, stops):
     """A background job ignores Ctrl-C, and so does a build in it."""
     handler = signal.SIG_IGN if where == "background" else signal.default_int_handler
     before = signal.signal(signal.SIGINT, handler)
@@ -92,10 +92,27 @@ def test_signals_of_a_build(make, whole, monkeypatch, where, number, stops):
         assert signal.getsignal(signal.SIGINT) is handler
     finally:
         signal.signal(signal.SIGINT, before)
-    assert read_files(make().directory) == whole()
+    assert read_files(make().directory) == expected_files()
 
 
-def test_a_signal_that_comes_while_an_error_is_handled_does_not_hide_the_error(make):
+def test_interruption_of_check_says_what_is_kept(make, interrupt_build, tmp_path):
+    """Before a part is begun there is no folder, so the message must not name one."""
+
+    def stop(event):
+        if event.phase == "checking":
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match=r"^Interrupted before anything was written\. Run the same command again\.$"):
+        make(progress=stop)
+    assert not (tmp_path / "out").exists()
+    interrupt_build(1)
+    with pytest.raises(
+        Interrupted, match=r"Finished parts in .*\.partial are kept\. Run the same command again to resume"
+    ):
+        make(progress=stop)
+
+
+def test_signal_during_error_handling_does_not_hide_error(make):
     def progress(event):
         try:
             raise MachineError("The disk fails.")
@@ -110,7 +127,7 @@ def test_a_signal_that_comes_while_an_error_is_handled_does_not_hide_the_error(m
         signal.signal(signal.SIGINT, before)
 
 
-def test_an_error_without_a_signal_stays_what_it_is(make, monkeypatch):
+def test_error_without_signal_is_unchanged(make, monkeypatch):
     monkeypatch.setattr(Released, "signal", False)
     monkeypatch.setattr(worker, "ThreadPoolExecutor", Released)
     with pytest.raises(RuntimeError, match="release unlocked lock"):
@@ -118,8 +135,8 @@ def test_an_error_without_a_signal_stays_what_it_is(make, monkeypatch):
 
 
 @pytest.mark.parametrize("folder", ["images", "hdf5", ".corruptset", ".corruptset/parts", "sets", "images/contrast"])
-def test_nothing_is_written_through_a_link_that_leads_out_of_the_directory(make, stopped, tmp_path, folder):
-    stopped(1)
+def test_nothing_is_written_through_link_out_of_directory(make, interrupt_build, tmp_path, folder):
+    interrupt_build(1)
     linked, outside = tmp_path / "out/small-c-1.0.0.partial" / folder, tmp_path / "outside"
     if linked.exists():
         linked.rename(outside)
@@ -132,8 +149,8 @@ def test_nothing_is_written_through_a_link_that_leads_out_of_the_directory(make,
     assert read_files(outside) == before
 
 
-def test_links_in_the_place_of_files_are_replaced(make, stopped, tmp_path, whole):
-    stopped(1)
+def test_links_in_place_of_files_are_replaced(make, interrupt_build, tmp_path, expected_files):
+    interrupt_build(1)
     directory, outside = tmp_path / "out/small-c-1.0.0.partial", tmp_path / "outside"
     outside.write_bytes(b"mine")
     (directory / "sets/contrast").mkdir(parents=True)
@@ -146,15 +163,15 @@ def test_links_in_the_place_of_files_are_replaced(make, stopped, tmp_path, whole
         path.symlink_to(outside)
     shutil.rmtree(directory / ".corruptset/parts")
     finished = make().directory
-    assert read_files(finished) == whole()
+    assert read_files(finished) == expected_files()
     assert outside.read_bytes() == b"mine"
     assert not any(path.is_symlink() for path in finished.rglob("*"))
 
 
 @pytest.mark.parametrize("phase", ["building", "finishing"])
-def test_an_interruption_does_not_hide_that_the_disk_is_full(make, monkeypatch, phase):
+def test_interruption_does_not_hide_full_disk(make, monkeypatch, phase):
     """Ctrl-C arrives while the error is handled, for example while workers are stopped."""
-    real = os.replace
+    original = os.replace
 
     def full(part, target):
         if ("/parts/" if phase == "building" else "samples.jsonl") in os.fspath(target):
@@ -162,7 +179,7 @@ def test_an_interruption_does_not_hide_that_the_disk_is_full(make, monkeypatch, 
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(target))
             finally:
                 signal.raise_signal(signal.SIGINT)
-        real(part, target)
+        original(part, target)
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(MachineError, match=r"Stopped: No space left on device .*run the same command again to resume"):

@@ -114,18 +114,18 @@ def named_recipe(shared_data: small_builds.SharedData) -> Path:
 
 
 @pytest.fixture(scope="session")
-def named(named_source: str, named_recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def named_dataset(named_source: str, named_recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(named_recipe, named_source, tmp_path_factory.mktemp("named"), jobs=1, metrics=0).directory
 
 
 @pytest.fixture(scope="session")
-def named_exports(named: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return a function that exports `named` in a layout, once."""
+def named_exports(named_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function that exports `named_dataset` in a layout, once."""
     exports: dict[str, Path] = {}
 
     def make(layout: str) -> Path:
         if layout not in exports:
-            exports[layout] = export(layout, named, tmp_path_factory.mktemp("export") / layout).path
+            exports[layout] = export(layout, named_dataset, tmp_path_factory.mktemp("export") / layout).path
         return exports[layout]
 
     return make

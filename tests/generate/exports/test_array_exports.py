@@ -44,10 +44,10 @@ IMAGES = np.pad(
 PART = {"test": slice(0, 6), "train": slice(20, 30)}
 
 
-def test_cifar_c_stacks_five_severities_in_the_samples_order_beside_tiled_labels(png: Path, tmp_path: Path) -> None:
-    done = export("cifar-c", png, tmp_path / "data", sets=PLAIN_PATTERNS)
+def test_cifar_c_stacks_five_severities_in_sample_order_with_tiled_labels(png: Path, tmp_path: Path) -> None:
+    result = export("cifar-c", png, tmp_path / "data", sets=PLAIN_PATTERNS)
     data, top = corruptset.open(png), tmp_path / "data/CIFAR-10-C"
-    assert done.top == top
+    assert result.top == top
     assert sorted(p.name for p in top.iterdir()) == ["brightness.npy", "contrast.npy", "labels.npy"]
     for name in ("contrast", "brightness"):
         images = np.load(top / f"{name}.npy")
@@ -60,17 +60,17 @@ def test_cifar_c_stacks_five_severities_in_the_samples_order_beside_tiled_labels
     record = json.loads((tmp_path / "data/VIEW.json").read_text("utf-8"))
     assert (record["digest"], record["layout"], record["top"]) == (data.digest, "cifar-c", "CIFAR-10-C")
     assert [s["row"] for s in record["sets"]] == [*range(0, 100, 20)] * 2
-    assert record["notes"] == [*done.notes]
+    assert record["notes"] == [*result.notes]
     assert "RobustBench takes 10,000 rows" in record["notes"][0]
     assert "there are 20 here" in record["notes"][0]
 
 
-def test_a_hundred_classes_are_cifar_100_c_and_ten_thousand_rows_are_robustbenchs(
+def test_hundred_classes_give_cifar_100_c_and_ten_thousand_rows_fit_robustbench(
     shared_data: small_builds.SharedData, tmp_path: Path
 ) -> None:
     hundred = {"classes": 100, "each": 1, "side": 8}
-    built = shared_data.build(crops=hundred, recipe={"more": '[[sets]]\ncorruptions = ["contrast"]\n'})
-    export("cifar-c", built, tmp_path / "data")
+    directory = shared_data.build(crops=hundred, recipe={"more": '[[sets]]\ncorruptions = ["contrast"]\n'})
+    export("cifar-c", directory, tmp_path / "data")
     assert np.load(tmp_path / "data/CIFAR-100-C/labels.npy").tolist() == list(range(100)) * 5
     data = record_datasets.records_dataset(tmp_path / "unbuilt", "cifar10-c", 4, classes=10, clean=False)
     contents = ExportContents.of(data.manifest, data.samples)
@@ -94,9 +94,9 @@ def mnist(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"mnist:{a.write_files(tmp_path_factory.mktemp('mnist'), files)}"
 
 
-def published_mnist_c(top: Path, built: Path) -> None:
+def published_mnist_c(top: Path, directory: Path) -> None:
     """Read mnist_c.zip in the same way as tensorflow_datasets, and compare it with the build."""
-    data = corruptset.open(built)
+    data = corruptset.open(directory)
     by_alias = {name: s.id for s in data.manifest.sets for name in (s.id, *s.aliases)}
     assert {p.relative_to(top).as_posix() for p in top.rglob("*") if p.is_file()} == {
         f"{name}/{split}_{kind}.npy" for name in PUBLISHED for split in PART for kind in ("images", "labels")
@@ -112,20 +112,22 @@ def published_mnist_c(top: Path, built: Path) -> None:
         np.testing.assert_array_equal(np.load(top / f"identity/{split}_images.npy")[..., 0], IMAGES[part])
 
 
-def test_both_splits_of_mnist_c_are_as_published(mnist: str, tmp_path: Path) -> None:
+def test_both_splits_of_mnist_c_match_publication(mnist: str, tmp_path: Path) -> None:
     assert [s.aliases[0] for s in load_recipe("mnist-c").resolve().sets] == PUBLISHED
     options = {"metrics": 0, "jobs": 1, "page": False}
     half = build("mnist-c", mnist, tmp_path / "half", split="train", **options).directory  # type: ignore[arg-type]
-    built = build("mnist-c", mnist, tmp_path / "all", split="all", **options).directory  # type: ignore[arg-type]
-    some, done = (strict_export("mnist-c", data, tmp_path / f"of-{data.parent.name}") for data in (half, built))
-    published_mnist_c(done.top, built)
-    assert [any("--split all" in note for note in one.notes) for one in (some, done)] == [True, False]
+    result = build("mnist-c", mnist, tmp_path / "all", split="all", **options).directory  # type: ignore[arg-type]
+    some, full_export = (strict_export("mnist-c", data, tmp_path / f"of-{data.parent.name}") for data in (half, result))
+    published_mnist_c(full_export.top, result)
+    assert [any("--split all" in note for note in note.notes) for note in (some, full_export)] == [True, False]
     # a sample is the same whichever samples are built with it
-    whole = small_builds.read_files(done.top)
-    assert small_builds.read_files(some.top) == {path: data for path, data in whole.items() if "/train_" in path}
-    for report in (verify_export(done.path), check_export(built, done.path)):
+    original = small_builds.read_files(full_export.top)
+    assert small_builds.read_files(some.top) == {path: data for path, data in original.items() if "/train_" in path}
+    for report in (verify_export(full_export.path), check_export(result, full_export.path)):
         assert report.ok, report.problems
-    counts = {s["path"]: s["count"] for s in json.loads((done.path / "VIEW.json").read_text("utf-8"))["sets"]}
+    counts = {s["path"]: s["count"] for s in json.loads((full_export.path / "VIEW.json").read_text("utf-8"))["sets"]}
     assert counts == {f"mnist_c/{n}/{s}_images.npy": c for n in PUBLISHED for s, c in (("test", 6), ("train", 10))}
-    lines = (strict_export("imagefolder", built, tmp_path / "rows", sets=["clean"]).top / "metadata.jsonl").read_bytes()
+    lines = (
+        strict_export("imagefolder", result, tmp_path / "rows", sets=["clean"]).top / "metadata.jsonl"
+    ).read_bytes()
     assert [json.loads(line)["split"] for line in lines.splitlines()] == ["test"] * 6 + ["train"] * 10

@@ -17,7 +17,7 @@ from corruptset.generate.exports.export_check import check_export, verify_export
 from corruptset.generate.exports.layouts import LAYOUTS
 
 
-def test_a_build_of_shards_alone_and_one_whose_files_cannot_be_linked_give_the_same_views(
+def test_shards_and_unlinkable_files_give_same_exports(
     shared_data: small_builds.SharedData, png: Path, jpeg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
@@ -38,9 +38,9 @@ def test_a_build_of_shards_alone_and_one_whose_files_cannot_be_linked_give_the_s
         assert all(p.stat().st_nlink == 1 for p in copied.rglob("*") if p.is_file())
 
 
-def test_nothing_is_left_of_an_export_that_stops_or_is_refused(png: Path, tmp_path: Path) -> None:
-    def stop(step: str, done: int, total: int) -> None:
-        if done > total // 3:
+def test_interrupted_or_rejected_export_leaves_no_files(png: Path, tmp_path: Path) -> None:
+    def stop(step: str, count: int, total: int) -> None:
+        if count > total // 3:
             raise KeyboardInterrupt
 
     for layout in ("imagenet-c", "cifar-c", "webdataset"):
@@ -77,7 +77,7 @@ WANTED = {
 """Of CHOSEN: contrast/2 is another name of the set dull."""
 
 
-def test_every_view_holds_every_image_in_its_place_and_progress_ends_at_their_number(
+def test_every_layout_contains_every_image_and_progress_is_complete(
     shared_data: small_builds.SharedData, png: Path, chains: Path, tmp_path: Path
 ) -> None:
     """Layouts for any set name chains and levels by their ids, and the pages that list layouts contain all of them."""
@@ -86,30 +86,32 @@ def test_every_view_holds_every_image_in_its_place_and_progress_ends_at_their_nu
     grey = shared_data.build(
         crops={"classes": 2, "side": 28, "mode": "L"}, recipe={"channels": "keep", "more": CONTRAST_SETS}
     )
-    twice = {"first": [f"contrast/{s}" for s in range(1, 6)], "second": ["contrast/1"] * 5}
+    severities = {"first": [f"contrast/{s}" for s in range(1, 6)], "second": ["contrast/1"] * 5}
     asked: dict[str, tuple[Path, dict[str, Any]]] = {
         "imagenet-c": (png, {"sets": PLAIN_PATTERNS}),
         "tiny-imagenet-c": (png, {"sets": PLAIN_PATTERNS}),
         "imagenet-c-5k": (png, {"sets": PLAIN_PATTERNS, "images": ["00_class/im.0"]}),
-        "cifar-c": (png, {"severities": twice, "sets": ["clean", "contrast/*"]}),  # a set that is named twice
+        "cifar-c": (png, {"severities": severities, "sets": ["clean", "contrast/*"]}),  # a set that is named twice
         "flageval": (png, {"sets": ["clean"]}),
         "mnist-c": (grey, {"sets": ["clean"]}),
     } | {layout: (chains, {"sets": CHAIN_PATTERNS}) for layout in GENERAL_VIEWS}
     assert asked.keys() == LAYOUTS.keys()
-    for layout, (built, options) in asked.items():
+    for layout, (directory, options) in asked.items():
         assert all(f"`{layout}`" in page or f"export {layout} " in page for page in pages), layout
         steps: list[tuple[int, int]] = []
         tell = lambda _, *step: steps.append(step)  # noqa: B023, E731
-        done = export(layout, built, tmp_path / layout, progress=tell, **options)
+        result = export(layout, directory, tmp_path / layout, progress=tell, **options)
         sets = json.loads((tmp_path / layout / "VIEW.json").read_text("utf-8"))["sets"]
         counts = [n for n, _ in steps]
         assert counts == sorted(counts), layout
-        assert {total for _, total in steps} == {counts[-1]} == {sum(s["count"] for s in sets)} == {done.images}, layout
+        assert {total for _, total in steps} == {counts[-1]} == {sum(s["count"] for s in sets)} == {result.images}, (
+            layout
+        )
         # each image is the build's of that set, in that set's place
-        for report in (verify_export(tmp_path / layout), check_export(built, tmp_path / layout)):
+        for report in (verify_export(tmp_path / layout), check_export(directory, tmp_path / layout)):
             assert report.ok, report.problems
-        assert report.checked["images"] == done.images
+        assert report.checked["images"] == result.images
         if layout in GENERAL_VIEWS:
             assert {s["id"]: s["count"] for s in sets} == dict.fromkeys(WANTED, 6)
-            for one in sets:
-                assert one["path"].endswith((one["id"], f"{one['id']}.tar", f"{one['id']}/000000.tar")), one
+            for spec in sets:
+                assert spec["path"].endswith((spec["id"], f"{spec['id']}.tar", f"{spec['id']}/000000.tar")), spec

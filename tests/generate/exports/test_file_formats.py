@@ -35,9 +35,9 @@ def files_match(files: dict[str, bytes]) -> bool:
     )
 
 
-def good(built: Path, exported: Path) -> None:
+def check_export_files(directory: Path, exported: Path) -> None:
     """Verify an export with its own record and against its dataset."""
-    for report in (verify_export(exported), check_export(built, exported)):
+    for report in (verify_export(exported), check_export(directory, exported)):
         assert report.ok, report.problems
 
 
@@ -62,34 +62,34 @@ def build(encoding: str, source: str, out: Path, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("form", ["folder", "hdf5", "both"])
-def test_a_name_in_png_gets_a_png_of_the_stored_jpeg(source: Path, tmp_path: Path, form: str) -> None:
-    built = build("jpeg", f"folder:{source}", tmp_path, storage=form).directory
-    done = export("source-tree", built, tmp_path / "export")
-    assert any("stores JPEG, and the names of 2 images of each set end in .png" in note for note in done.notes)
-    data = corruptset.open(built)
+def test_png_name_gets_png_of_stored_jpeg(source: Path, tmp_path: Path, form: str) -> None:
+    directory = build("jpeg", f"folder:{source}", tmp_path, storage=form).directory
+    result = export("source-tree", directory, tmp_path / "export")
+    assert any("stores JPEG, and the names of 2 images of each set end in .png" in note for note in result.notes)
+    data = corruptset.open(directory)
     for set_id in SETS:
         files = small_builds.read_files(tmp_path / "export/images" / set_id)
         assert sorted(files) == ["a/x.png", "a/y.JPG", "b/x.PNG", "b/z.jpeg"]
         assert files_match(files)
         for index, sample in enumerate(data.samples):
             np.testing.assert_array_equal(decode_image(files[str(sample.path)]), data[set_id].image(index))
-    good(built, tmp_path / "export")
+    check_export_files(directory, tmp_path / "export")
     # a changed pixel of such a PNG is found by the build
     save_image(example_image(32, 32, 7), tmp_path / "export/images/clean/a/x.png", "PNG")
-    assert [(p.path, p.kind) for p in check_export(built, tmp_path / "export").problems] == [
+    assert [(p.path, p.kind) for p in check_export(directory, tmp_path / "export").problems] == [
         ("images/clean/a/x.png", "pixels")
     ]
 
 
-def test_a_dataset_of_pngs_has_no_names_of_jpegs(source: Path, tmp_path: Path) -> None:
+def test_png_dataset_has_no_jpeg_names(source: Path, tmp_path: Path) -> None:
     """This applies to exports, and to datasets of a tree, whose images keep their names."""
     renamed = ["a/x.png", "a/y.png", "b/x.PNG", "b/z.png"]
-    built = build("png", f"folder:{source}", tmp_path / "folder").directory
-    done = export("source-tree", built, tmp_path / "export")
-    good(built, tmp_path / "export")
+    directory = build("png", f"folder:{source}", tmp_path / "folder").directory
+    result = export("source-tree", directory, tmp_path / "export")
+    check_export_files(directory, tmp_path / "export")
     tree = build("png", f"tree:{source}", tmp_path / "tree")
     for top, notes in (
-        (tmp_path / "export/images", done.notes),
+        (tmp_path / "export/images", result.notes),
         (tree.directory / "images", tree.notes),
     ):
         files = small_builds.read_files(top / "clean")
@@ -100,7 +100,7 @@ def test_a_dataset_of_pngs_has_no_names_of_jpegs(source: Path, tmp_path: Path) -
     assert corruptset.verify(tree.directory, rederive=2, source=f"tree:{source}").ok
 
 
-def test_names_that_differ_only_in_their_suffix_cannot_all_be_pngs(tmp_path: Path) -> None:
+def test_names_that_differ_only_in_suffix_cannot_all_be_png(tmp_path: Path) -> None:
     for name in ("x.jpg", "x.png"):
         save_image(example_image(32, 32), tmp_path / "tree" / name)
     with pytest.raises(BuildError, match=r"x\.jpg and x\.png: both would have the suffix \.png"):
@@ -108,35 +108,35 @@ def test_names_that_differ_only_in_their_suffix_cannot_all_be_pngs(tmp_path: Pat
     assert build("jpeg", f"tree:{tmp_path / 'tree'}", tmp_path / "out").images == 4
 
 
-def test_a_dataset_with_own_names_is_exported_under_fitting_suffixes(source: Path, tmp_path: Path) -> None:
-    built = build("jpeg", f"tree:{source}", tmp_path).directory
+def test_dataset_with_own_names_is_exported_with_matching_suffixes(source: Path, tmp_path: Path) -> None:
+    directory = build("jpeg", f"tree:{source}", tmp_path).directory
     for layout in ("source-tree",):
-        export(layout, built, tmp_path / layout)
-        good(built, tmp_path / layout)
+        export(layout, directory, tmp_path / layout)
+        check_export_files(directory, tmp_path / layout)
         files = small_builds.read_files(tmp_path / layout)
         assert files_match(files)
         assert {Path(name).suffix.lower() for name in files} >= {".png", ".jpeg"}
 
 
-def test_bytes_of_another_format_fail_the_check_of_an_export(jpeg: Path, tmp_path: Path) -> None:
+def test_bytes_of_other_format_fail_export_check(jpeg: Path, tmp_path: Path) -> None:
     """An export of an earlier version can contain such files, which agree with its records."""
     export("source-tree", jpeg, tmp_path / "files", sets=["clean"])
-    wrong = tmp_path / "files/images/clean/00_class/im.0.png"
-    wrong.unlink()
-    save_image(example_image(32, 32), wrong, "JPEG")
+    invalid = tmp_path / "files/images/clean/00_class/im.0.png"
+    invalid.unlink()
+    save_image(example_image(32, 32), invalid, "JPEG")
     record = json.loads((tmp_path / "files/VIEW.json").read_text())
     images = sorted(path for path in (tmp_path / "files/images/clean").rglob("*.png"))
     rows = [(p.relative_to(tmp_path / "files").as_posix(), sha256_file(p), p.stat().st_size) for p in images]
     record["folders"] = [folder_record("images/clean", rows).as_json()]
     (tmp_path / "files/VIEW.json").write_text(json.dumps(record))
-    said = "begins like a JPEG, but its name ends in .png; export it again"
+    message = "begins like a JPEG, but its name ends in .png; export it again"
     for report in (verify_export(tmp_path / "files"), check_export(jpeg, tmp_path / "files")):
         assert [(p.path, p.kind, p.detail) for p in report.problems] == [
-            ("images/clean/00_class/im.0.png", "decode", said)
+            ("images/clean/00_class/im.0.png", "decode", message)
         ]
 
 
-def test_members_of_a_tar_are_looked_at_too(jpeg: Path, tmp_path: Path) -> None:
+def test_tar_members_are_checked_too(jpeg: Path, tmp_path: Path) -> None:
     export("webdataset", jpeg, tmp_path / "tars", sets=["clean"])
     (tar,) = (tmp_path / "tars").rglob("*.tar")
     renamed = {name.replace(".jpg", ".png"): data for name, data in tar_members(tar).items()}

@@ -43,42 +43,42 @@ id = "own"
 """
 
 
-def rows_of(path: Path) -> list[dict[str, Any]]:
+def read_rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 @pytest.mark.parametrize(("layout", "top"), [("imagenet-c", "ImageNet-C"), ("tiny-imagenet-c", "Tiny-ImageNet-C")])
-def test_severity_folders_hold_class_folders_alone_and_link_the_builds_files(
+def test_severity_folders_contain_only_class_folders_and_link_built_files(
     jpeg: Path, tmp_path: Path, layout: str, top: str
 ) -> None:
-    done = export(layout, jpeg, tmp_path / "data", sets=PLAIN_PATTERNS)
-    data, found = corruptset.open(jpeg), set()
+    result = export(layout, jpeg, tmp_path / "data", sets=PLAIN_PATTERNS)
+    data, actual = corruptset.open(jpeg), set()
     for name in (f"{corruption}/{s}" for corruption in ("contrast", "brightness") for s in range(1, 6)):
         for sample, row in zip(data.samples, data[name].rows, strict=True):
-            found.add(path := tmp_path / "data" / top / name / f"{sample.id}.JPEG")
+            actual.add(path := tmp_path / "data" / top / name / f"{sample.id}.JPEG")
             assert path.samefile(jpeg / next(f.path for f in row.files if f.row is None))
         assert sorted(os.listdir(tmp_path / "data" / top / name)) == [c.folder for c in data.classes]
-    assert {p for p in (tmp_path / "data" / top).rglob("*") if p.is_file()} == found
-    assert done.linked == done.images == 10 * len(data.samples)
+    assert {p for p in (tmp_path / "data" / top).rglob("*") if p.is_file()} == actual
+    assert result.linked == result.images == 10 * len(data.samples)
 
 
-def test_a_class_without_images_is_refused_or_said(crops: Path, tmp_path: Path) -> None:
-    built = small_builds.build_dataset(small_builds.write_recipe(tmp_path), crops, tmp_path / "out", samples=7)
-    refused = r"3 of 10 classes have none:\n  \d\d_class\n.*\n  \d\d_class\n.*--allow-missing-classes"
-    with pytest.raises(BuildError, match=refused):
-        export("imagenet-c", built, tmp_path / "export", sets=PLAIN_PATTERNS)
+def test_class_without_images_is_rejected_or_reported(crops: Path, tmp_path: Path) -> None:
+    directory = small_builds.build_dataset(small_builds.write_recipe(tmp_path), crops, tmp_path / "out", samples=7)
+    message = r"3 of 10 classes have none:\n  \d\d_class\n.*\n  \d\d_class\n.*--allow-missing-classes"
+    with pytest.raises(BuildError, match=message):
+        export("imagenet-c", directory, tmp_path / "export", sets=PLAIN_PATTERNS)
     assert not (tmp_path / "export").exists()
-    done = export("imagenet-c", built, tmp_path / "export", sets=PLAIN_PATTERNS, allow_missing_classes=True)
-    assert any("differ from the manifest's" in note for note in done.notes)
-    assert json.loads((tmp_path / "export/VIEW.json").read_text("utf-8"))["notes"] == list(done.notes)
-    assert len(os.listdir(done.top / "contrast/1")) == 7
+    result = export("imagenet-c", directory, tmp_path / "export", sets=PLAIN_PATTERNS, allow_missing_classes=True)
+    assert any("differ from the manifest's" in note for note in result.notes)
+    assert json.loads((tmp_path / "export/VIEW.json").read_text("utf-8"))["notes"] == list(result.notes)
+    assert len(os.listdir(result.top / "contrast/1")) == 7
     # arrays carry their labels, so nothing is lost in them
-    export("cifar-c", built, tmp_path / "arrays", sets=PLAIN_PATTERNS)
-    labels = corruptset.open(built)["contrast/1"].labels.tolist()
+    export("cifar-c", directory, tmp_path / "arrays", sets=PLAIN_PATTERNS)
+    labels = corruptset.open(directory)["contrast/1"].labels.tolist()
     assert np.load(tmp_path / "arrays/CIFAR-10-C/labels.npy")[:7].tolist() == labels
 
 
-def test_loaders_that_number_classes_otherwise_are_named(tmp_path: Path) -> None:
+def test_loaders_with_other_class_numbers_are_named(tmp_path: Path) -> None:
     for folders, start in (
         (["n01440764", "n01532829", "n02123045"], None),
         (["01_cat", "02_dog", "10_eel"], None),
@@ -95,34 +95,34 @@ def test_loaders_that_number_classes_otherwise_are_named(tmp_path: Path) -> None
     crops = small_builds.write_crops(tmp_path / "crops", classes=3, each=1)
     for name, own in (("00_class", "10_eel"), ("01_class", "1_cat"), ("02_class", "2_dog")):
         (crops / name).rename(crops / own)
-    made = small_builds.build_dataset(
+    directory = small_builds.build_dataset(
         small_builds.write_recipe(tmp_path, more=small_builds.CONTRAST_SETS), crops, tmp_path / "out"
     )
-    notes = export("imagenet-c", made, tmp_path / "export", sets=["*/*"]).notes
+    notes = export("imagenet-c", directory, tmp_path / "export", sets=["*/*"]).notes
     assert sum(note.startswith("timm numbers these classes differently") for note in notes) == 1
 
 
-def test_the_5k_view_takes_the_list_and_fills_the_classes_that_it_leaves_empty(jpeg: Path, tmp_path: Path) -> None:
+def test_5k_layout_uses_list_and_fills_empty_classes(jpeg: Path, tmp_path: Path) -> None:
     stems = {c: f"{c:02d}_class/im.{c % 2}" for c in range(10) if c not in (2, 5, 9)}
     names = [f"{stem}.{('JPEG', 'jpg', 'PNG')[c % 3]} {c}" for c, stem in stems.items()]
     (tmp_path / "list.txt").write_text("\n".join(names) + "\n")
-    done = export("imagenet-c-5k", jpeg, tmp_path / "data", sets=PLAIN_PATTERNS, images=tmp_path / "list.txt")
+    result = export("imagenet-c-5k", jpeg, tmp_path / "data", sets=PLAIN_PATTERNS, images=tmp_path / "list.txt")
     folder = tmp_path / "data/ImageNet-C/contrast/3"
-    found = {p.relative_to(folder).as_posix() for p in folder.rglob("*.JPEG")}
-    assert found == {f"{stem}.JPEG" for stem in (*stems.values(), *(f"{c:02d}_class/im.0" for c in (2, 5, 9)))}
+    actual = {p.relative_to(folder).as_posix() for p in folder.rglob("*.JPEG")}
+    assert actual == {f"{stem}.JPEG" for stem in (*stems.values(), *(f"{c:02d}_class/im.0" for c in (2, 5, 9)))}
     assert any(
         "3 more are added for empty class folders" in note and "02_class, 05_class, 09_class" in note
-        for note in done.notes
+        for note in result.notes
     )
     (tmp_path / "bad.txt").write_text("00_class/im.0.JPEG\nno-such-one.JPEG\nim.1.JPEG\n")
-    wrong = r"no-such-one.JPEG: is not among the samples\n  im.1.JPEG: names 10 samples"
-    for options, match in (({"images": tmp_path / "bad.txt"}, wrong), ({}, "--list")):
+    invalid = r"no-such-one.JPEG: is not among the samples\n  im.1.JPEG: names 10 samples"
+    for options, match in (({"images": tmp_path / "bad.txt"}, invalid), ({}, "--list")):
         with pytest.raises(BuildError, match=match):
             export("imagenet-c-5k", jpeg, tmp_path / "other", sets=PLAIN_PATTERNS, **options)
     assert not (tmp_path / "other").exists()
 
 
-def test_flageval_takes_what_its_page_names_and_clean_where_it_is_named(
+def test_flageval_has_documented_names_and_includes_clean_on_request(
     shared_data: small_builds.SharedData, tmp_path: Path
 ) -> None:
     noisy = shared_data.build(crops={"classes": 3}, recipe={"name": "noisy", "more": NOISES + OTHERS}, storage="folder")
@@ -131,10 +131,10 @@ def test_flageval_takes_what_its_page_names_and_clean_where_it_is_named(
     assert str(error.value).split("\n") == [
         "This dataset cannot be exported as flageval:",
         "  contrast/1: contrast has no letter",
-        "  gaussian_noise-2+shot_noise-2: 2 corruptions in a row have no letter",
-        "  own: is not at a severity of a table, 1 to 5",
-        "It has letters for gaussian_noise (_g), impulse_noise (_i), shot_noise (_s), pgd (_p), and takes clean. "
-        "Choose sets that fit with --sets.",
+        "  gaussian_noise-2+shot_noise-2: a chain of 2 corruptions has no letter",
+        "  own: its severity is not one of 1 to 5",
+        "The layout has letters for gaussian_noise (_g), impulse_noise (_i), shot_noise (_s), pgd (_p), and it accepts "
+        "clean. Use --sets to choose such sets.",
     ]
     assert not (tmp_path / "data").exists()
     recipe = shared_data.recipe(name="fitting", more=NOISES)
@@ -149,15 +149,15 @@ def test_flageval_takes_what_its_page_names_and_clean_where_it_is_named(
     assert names == {"clean": (), **noises, "pgd/3": ("ImageNet-1K_pgd",)}
 
 
-def test_numbered_classes_and_words_of_a_split_lead_no_loader_astray(
-    named: Path, named_exports: Callable[[str], Path]
+def test_numbered_classes_and_split_words_do_not_mislead_loaders(
+    named_dataset: Path, named_exports: Callable[[str], Path]
 ) -> None:
-    data, top = corruptset.open(named), named_exports("imagefolder") / "small-c-1.0.0"
+    data, top = corruptset.open(named_dataset), named_exports("imagefolder") / "small-c-1.0.0"
     folders = {name: name for name in data.set_ids}
     folders |= {"two-factor-train": "two-factor-=train", "__val/latest+dev": "=__=val/latest+=dev"}
-    found = {p.relative_to(top).as_posix() for p in top.rglob("*") if p.is_file()}
-    assert found == {"metadata.jsonl", *(f"{f}/{i:05d}.JPEG" for f in folders.values() for i in range(14))}
-    rows = rows_of(top / "metadata.jsonl")
+    result = {p.relative_to(top).as_posix() for p in top.rglob("*") if p.is_file()}
+    assert result == {"metadata.jsonl", *(f"{f}/{i:05d}.JPEG" for f in folders.values() for i in range(14))}
+    rows = read_rows(top / "metadata.jsonl")
     assert [(r["file_name"], r["label"], r["set"], r["class"], r["id"]) for r in rows] == [
         (f"{folders[s]}/{i:05d}.JPEG", sample.label, s, str(sample.label), sample.id)
         for s in data.set_ids
@@ -174,15 +174,15 @@ def test_numbered_classes_and_words_of_a_split_lead_no_loader_astray(
         assert line == f"clean/{sample.label:02d}/{sample.id}.JPEG {sample.label}"
 
 
-def test_metadata_tells_severities_levels_and_the_rest_apart(chains: Path, tmp_path: Path) -> None:
-    rows = rows_of(export("imagefolder", chains, tmp_path / "h", sets=CHAIN_PATTERNS).top / "metadata.jsonl")
-    found = {row["set"]: (row["corruption"], row["severity"], row["level"]) for row in rows}
+def test_metadata_distinguishes_severities_levels_and_other_sets(chains: Path, tmp_path: Path) -> None:
+    rows = read_rows(export("imagefolder", chains, tmp_path / "h", sets=CHAIN_PATTERNS).top / "metadata.jsonl")
+    result = {row["set"]: (row["corruption"], row["severity"], row["level"]) for row in rows}
     alone = {"contrast/3": ("contrast", 3, 0), "dull": ("contrast", 2, 0), "black_lines/07": ("black_lines", 0, 7)}
     own = {name: (name, 0, 0) for name in ("clean", "sp010", "sp010+ro-30", "contrast-3+brightness-5")}
-    assert found.items() >= (alone | own).items()
+    assert result.items() >= (alone | own).items()
     # where no set has a level there is no such column
     plain = export("imagefolder", chains, tmp_path / "plain", sets=["sp010*", "contrast/*"]).top
-    assert not any("level" in row for row in rows_of(plain / "metadata.jsonl"))
+    assert not any("level" in row for row in read_rows(plain / "metadata.jsonl"))
     # a number counts only in a set that is called by it: others of that number have an option of their own
     at_three, at_seven = Stage("fog", 1, severity=3), Stage("black_lines", 1, level=7)
     for spec, expected in (

@@ -29,7 +29,7 @@ LEVELS = '[[sets]]\nclean = true\n\n[[sets]]\ncorruptions = ["fade_black", "blac
 
 
 @pytest.fixture(scope="session")
-def plain(shared_data: small_builds.SharedData) -> Path:
+def plain_build(shared_data: small_builds.SharedData) -> Path:
     """Build two corruptions at five severities, clean images and a chain, in both containers, with metrics."""
     return shared_data.build(storage="both", metrics=64, page=True)
 
@@ -37,20 +37,20 @@ def plain(shared_data: small_builds.SharedData) -> Path:
 @pytest.fixture(scope="session")
 def two_orders(shared_data: small_builds.SharedData) -> Path:
     """Build a grid of both orders of two factors."""
-    named = {"name": "orders", "more": TWO_ORDERS}
-    return shared_data.build(crops={"classes": 2}, recipe=named, storage="hdf5", page=True)
+    recipe_options = {"name": "orders", "more": TWO_ORDERS}
+    return shared_data.build(crops={"classes": 2}, recipe=recipe_options, storage="hdf5", page=True)
 
 
 @pytest.fixture(scope="session")
 def levels(shared_data: small_builds.SharedData) -> Path:
     """Build two gradual degradations of grey images of 28 pixels."""
-    named = {"name": "levels", "more": LEVELS, "channels": "keep", "calibration": "imagenet"}
+    recipe_options = {"name": "levels", "more": LEVELS, "channels": "keep", "calibration": "imagenet"}
     return shared_data.build(
-        crops={"classes": 2, "side": 28, "mode": "L"}, recipe=named, storage="hdf5", metrics=64, page=True
+        crops={"classes": 2, "side": 28, "mode": "L"}, recipe=recipe_options, storage="hdf5", metrics=64, page=True
     )
 
 
 @pytest.fixture
-def opened(plain: Path) -> Dataset:
+def plain_dataset(plain_build: Path) -> Dataset:
     """Open the plain build again, because tests change its manifest."""
-    return Dataset(plain)
+    return Dataset(plain_build)

@@ -26,14 +26,14 @@ JPEG = re.compile(r"data:image/jpeg;base64,")
 
 
 @cache
-def page_of(directory: Path) -> Node:
+def read_page(directory: Path) -> Node:
     return read_html(directory / PAGE)
 
 
 def figures(tree: Node) -> dict[str, Node]:
     """Return the figure of each set id."""
-    named = ((node.attributes.get("id", ""), node) for node in tree.all("figure"))
-    return {name.removeprefix("image-"): node for name, node in named if name.startswith("image-")}
+    figure_ids = ((node.attributes.get("id", ""), node) for node in tree.all("figure"))
+    return {name.removeprefix("image-"): node for name, node in figure_ids if name.startswith("image-")}
 
 
 def pixels(figure: Node) -> Image.Image:
@@ -51,19 +51,19 @@ def assert_inert(tree: Node) -> None:
 
 
 @pytest.mark.parametrize("name", ["plain", "two_orders", "levels"])
-def test_every_set_and_what_one_needs_to_know_is_there(name: str, request: pytest.FixtureRequest) -> None:
-    directory: Path = request.getfixturevalue(name)
-    tree, data = page_of(directory), Dataset(directory)
+def test_page_contains_every_set_and_essential_facts(name: str, request: pytest.FixtureRequest) -> None:
+    directory: Path = request.getfixturevalue({"plain": "plain_build"}.get(name, name))
+    tree, data = read_page(directory), Dataset(directory)
     manifest = data.manifest
     assert set(figures(tree)) == {
         s.id for s in manifest.sets if s.stages and s.stages[0].level in (None, 1, 7, 15, 22, 30)
     }
     tables = [t for t in tree.all("table") if t.attributes["class"] == "numbers" and "Sets of" in t.one("caption").text]
     assert sum(len(list(table.one("tbody").all("tr"))) for table in tables) == len(data.set_ids) - 1
-    known = [manifest.digest, manifest.version, f"corruptset verify {directory.name}", str(manifest.seed)]
-    known += [f"{library} {version}" for library, version in manifest.environment.items()]
-    known += [parameter for s in manifest.sets for stage in s.stages for parameter in stage.parameters]
-    assert [part for part in known if part not in tree.text] == []
+    expected_texts = [manifest.digest, manifest.version, f"corruptset verify {directory.name}", str(manifest.seed)]
+    expected_texts += [f"{library} {version}" for library, version in manifest.environment.items()]
+    expected_texts += [parameter for s in manifest.sets for stage in s.stages for parameter in stage.parameters]
+    assert [part for part in expected_texts if part not in tree.text] == []
     assert tree.one("h1").text == manifest.recipe["title"]
     # links lead somewhere, and pictures say what is seen; what else a screen reader needs is axe's to find
     ids = [node.attributes["id"] for node in tree.all() if "id" in node.attributes]
@@ -77,43 +77,44 @@ def test_every_set_and_what_one_needs_to_know_is_there(name: str, request: pytes
     assert_inert(tree)
 
 
-def test_pictures_are_of_samples_of_all_classes_and_curves_of_psnr_share_their_axis(plain: Path, levels: Path) -> None:
-    data = Dataset(plain)
-    picture = np.array(pixels(figures(page_of(plain))["contrast/3"])).astype(int)
-    assert picture.shape == (4 * 32, 32, 3)
+def test_images_cover_all_classes_and_psnr_curves_share_axis(plain_build: Path, levels: Path) -> None:
+    data = Dataset(plain_build)
+    image = np.array(pixels(figures(read_page(plain_build))["contrast/3"])).astype(int)
+    assert image.shape == (4 * 32, 32, 3)
     for number in range(4):
         stored = data["contrast/3"].image(number * len(data["clean"]) // 4).astype(int)
-        assert np.abs(picture[32 * number : 32 * number + 32] - stored).mean() < 6
-    for directory in (plain, levels):
-        charts = [node for node in page_of(directory).all("svg") if node.attributes.get("class") == "curve"]
+        assert np.abs(image[32 * number : 32 * number + 32] - stored).mean() < 6
+    for directory in (plain_build, levels):
+        charts = [node for node in read_page(directory).all("svg") if node.attributes.get("class") == "curve"]
         psnr = [node for node in charts if node.attributes["aria-label"].startswith("PSNR")]
         ruled = [[t for t in node.all("text") if t.attributes["class"] == "y"] for node in psnr]
         assert len(psnr) > 1
         assert len({tuple((t.text, t.attributes["y"]) for t in axis) for axis in ruled}) == 1
 
 
-def test_a_grid_has_both_orders_and_levels_are_a_row_of_five_with_the_curve_of_all(
-    two_orders: Path, levels: Path
-) -> None:
-    matrices = [table for table in page_of(two_orders).all("table") if table.attributes.get("class") == "matrix"]
+def test_grid_shows_both_orders_and_levels_show_five_images_with_curve(two_orders: Path, levels: Path) -> None:
+    matrices = [table for table in read_page(two_orders).all("table") if table.attributes.get("class") == "matrix"]
     assert [[[cell.text for cell in row.all("th", "td")] for row in matrix.all("tr")] for matrix in matrices] == [
         [["first", "alone", b], ["clean", "clean", ""], [a, a.replace("-", "/"), f"{a}+{b}"]]
         for a, b in (("brightness-2", "contrast-3"), ("contrast-3", "brightness-2"))
     ]
     for name in ("fade_black", "black_lines"):
-        block = page_of(levels).one("section", data_corruption=name)
+        block = read_page(levels).one("section", data_corruption=name)
         captions = [n.one("figcaption").text for n in block.all("figure") if "data-severity" in n.attributes]
         assert captions == [f"level {level}" for level in (1, 7, 15, 22, 30)]
         lines = [n for n in block.all("path") if n.attributes.get("class") == "line"]
         assert [n.attributes["d"].count("L") for n in lines] == [29] * max(3, len(lines))
-    assert pixels(figures(page_of(levels))["fade_black/07"]).mode == "L"
+    assert pixels(figures(read_page(levels))["fade_black/07"]).mode == "L"
 
 
-def test_regions_stand_with_their_neighbours(made: Built, table: Built) -> None:
-    for built, says in (made, "Each sample is a region of an image."), (table, "The samples are whole images, "):
-        page = page_of(built.directory)
+def test_regions_are_shown_with_neighbours(region_build: Built, table_build: Built) -> None:
+    for build_result, message in (
+        (region_build, "Each sample is a region of an image."),
+        (table_build, "The samples are whole images, "),
+    ):
+        page = read_page(build_result.directory)
         regions, load = page.one("section", id="regions"), page.one("section", id="load")
-        assert says in regions.text
+        assert message in regions.text
         assert "returns the crops of the image with the id ID" in load.text
         alts = [n.attributes["alt"] for n in regions.all("img")]
         for words in ("eight neighbours", "nine regions inside"):
@@ -123,27 +124,29 @@ def test_regions_stand_with_their_neighbours(made: Built, table: Built) -> None:
     assert "Corruptions" not in page.one("section", id="made").text
 
 
-def test_what_is_odd_is_said(opened: Dataset, shared_data: small_builds.SharedData) -> None:
+def test_page_reports_quirks(plain_dataset: Dataset, shared_data: small_builds.SharedData) -> None:
     """The page lists excluded images, textures, sets that follow a model, and missing clean images."""
-    record = opened.manifest.as_json()
+    record = plain_dataset.manifest.as_json()
     record["excluded"] = [{"path": "broken.png", "reason": "is cut off"}]
     record["textures"] = [{"name": "frost-1", "sha256": f"sha256:{'0' * 64}"}]
     record["sets"] = [s | {"reproducible": s["id"] != "contrast/5"} for s in record["sets"]]
-    opened.manifest = type(opened.manifest).model_validate(record)
-    tree = read_html(build_page(opened))
+    plain_dataset.manifest = type(plain_dataset.manifest).model_validate(record)
+    tree = read_html(build_page(plain_dataset))
     odd = tree.one("section", id="limitations").text
     assert [part for part in ("broken.png: is cut off", "frost-1", "contrast/5") if part not in odd] == []
     assert len(figures(tree)) == len(record["sets"]) - 1 + 5  # of all sets of its block
     difference = figures(tree)["difference-contrast/5"]
     words = r"difference of contrast/5 from the clean images, (\d+) times"
     factor = int(re.search(words, difference.one("img").attributes["alt"])[1])
-    first, clean = (opened[name].image(0).astype(int) for name in ("contrast/5", "clean"))
-    shown = np.array(pixels(difference)).astype(int)[: len(first)]
-    assert np.abs(shown - np.clip(128 + factor * (first - clean), 0, 255)).mean() < 6
+    first, clean = (plain_dataset[name].image(0).astype(int) for name in ("contrast/5", "clean"))
+    displayed_pixels = np.array(pixels(difference)).astype(int)[: len(first)]
+    assert np.abs(displayed_pixels - np.clip(128 + factor * (first - clean), 0, 255)).mean() < 6
     directory = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder", page=True)
     alone = read_html(build_page(Dataset(directory)))  # its own was made with the source
-    shown = [[n for n in t.all("figure") if n.attributes.get("class") == "clean"] for t in (page_of(directory), alone)]
-    assert list(map(bool, shown)) == [True, False]
+    displayed_pixels = [
+        [n for n in t.all("figure") if n.attributes.get("class") == "clean"] for t in (read_page(directory), alone)
+    ]
+    assert list(map(bool, displayed_pixels)) == [True, False]
     assert "It has no clean images" in alone.text
 
 
@@ -197,11 +200,11 @@ def outline(tree: Node) -> list[tuple[str, list[str], str]]:
     return [(n.tag, sorted(n.attributes), n.attributes.get("id", "")) for n in nodes]
 
 
-def test_what_a_stranger_writes_comes_out_as_text(plain: Path, tmp_path: Path) -> None:
-    harmless = outline(read_html(hostile(plain, tmp_path / "harmless", "payload")))
+def test_foreign_text_is_escaped(plain_build: Path, tmp_path: Path) -> None:
+    harmless = outline(read_html(hostile(plain_build, tmp_path / "harmless", "payload")))
     printable = " ".join(filter(str.isprintable, PAYLOADS))
     for number, payload in enumerate([printable, "".join(PAYLOADS)]):
-        page = hostile(plain, tmp_path / str(number), payload)
+        page = hostile(plain_build, tmp_path / str(number), payload)
         tree = read_html(page)
         assert outline(tree) == harmless
         assert_inert(tree)
@@ -210,9 +213,11 @@ def test_what_a_stranger_writes_comes_out_as_text(plain: Path, tmp_path: Path) -
             assert tree.one("h1").text == " ".join(payload.split())
 
 
-def test_a_page_of_many_sets_has_fewer_and_smaller_images(opened: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = figures(read_html(build_page(opened)))
+def test_page_of_many_sets_has_fewer_and_smaller_images(
+    plain_dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_figures = figures(read_html(build_page(plain_dataset)))
     monkeypatch.setattr(thumbnails, "thumbnail_side", lambda images, *, small: 16)
-    smaller = figures(read_html(build_page(opened)))
-    assert smaller.keys() == whole.keys()
-    assert [pixels(some["contrast/3"]).size for some in (whole, smaller)] == [(32, 128), (16, 16)]
+    smaller = figures(read_html(build_page(plain_dataset)))
+    assert smaller.keys() == all_figures.keys()
+    assert [pixels(some["contrast/3"]).size for some in (all_figures, smaller)] == [(32, 128), (16, 16)]

@@ -38,9 +38,9 @@ def manifest_with(directory: Path, **metrics: Any) -> Manifest:
     return manifest.model_copy(update={"sets": sets})
 
 
-def test_cells_curves_and_aims(plain: Path) -> None:
+def test_similarity_has_cells_curves_and_targets(plain_build: Path) -> None:
     records, bare = (
-        {s.id: s for s in manifest_with(plain, **metrics).sets} for metrics in (MULTISCALE, {"psnr": None})
+        {s.id: s for s in manifest_with(plain_build, **metrics).sets} for metrics in (MULTISCALE, {"psnr": None})
     )
     blocks = blocks_of(records)
     curves, few = (
@@ -59,33 +59,35 @@ def test_cells_curves_and_aims(plain: Path) -> None:
     assert aimed_rows(blocks, bare) == []
 
 
-def test_a_curve_that_rises_and_why_metrics_are_missing_is_told(plain: Path, two_orders: Path) -> None:
+def test_rising_curve_and_missing_metrics_are_explained(plain_build: Path, two_orders: Path) -> None:
     for y, words in (
         ([0.9, 0.7, 0.701, None, 0.5], ""),
         ([0.9, 0.7, 0.8, 0.6, 0.65], "MS-SSIM rises from severity 2 to 3, 4 to 5."),
         ([0.1, 0.2, 0.3, 0.4, 0.5], "MS-SSIM rises from severity 1 to 2, 2 to 3, 3 to 4 and 1 more."),
     ):
         assert rises_sentence(metric_chart("MS-SSIM", "severity", [1, 2, 3, 4, 5], y, [None] * 5, (0, 1))) == words
-    assert "MS-SSIM was measured on the first 16 of them" in measurement_notes(manifest_with(plain, **MULTISCALE))[1]
-    small = measurement_notes(manifest_with(plain, spread=SPREAD))[1]
+    assert (
+        "MS-SSIM was measured on the first 16 of them" in measurement_notes(manifest_with(plain_build, **MULTISCALE))[1]
+    )
+    small = measurement_notes(manifest_with(plain_build, spread=SPREAD))[1]
     assert "MS-SSIM needs images whose sides have at least 176 pixels" in small
     assert measurement_notes(Dataset(two_orders).manifest) == ["No metrics were measured (--metrics 0)."]
 
 
-def test_what_is_known_of_every_corruption() -> None:
+def test_corruption_notes_describe_every_corruption() -> None:
     for name in corruption_names():
-        known = corruption_notes(name)
-        assert known.family == get_corruption(name).family
-        assert known.summary
-        assert known.random_draws
-        assert "`" not in known.summary + "".join(known.notes)
+        notes = corruption_notes(name)
+        assert notes.family == get_corruption(name).family
+        assert notes.summary
+        assert notes.random_draws
+        assert "`" not in notes.summary + "".join(notes.notes)
     assert any("drifts" in note for note in corruption_notes("glass_blur").notes)
     assert corruption_notes("unheard_of").family == "other"
 
 
-def test_the_page_says_which_severities_of_elastic_transform_are_strong(plain: Path) -> None:
+def test_page_names_strong_severities_of_elastic_transform(plain_build: Path) -> None:
     """In the published tables, the severities are not in the order of their strength."""
-    record = Dataset(plain).manifest.sets[1]
+    record = Dataset(plain_build).manifest.sets[1]
     notes = {}
     for calibration in ("imagenet", "inception", "tiny", "cifar"):
         parameters = dict(get_calibration(calibration).row("elastic_transform", 1).parameters)

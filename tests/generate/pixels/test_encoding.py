@@ -23,7 +23,7 @@ def pillow_jpeg(image: np.ndarray, **options: object) -> bytes:
     return out.getvalue()
 
 
-def test_jpeg_bytes_equal_pillows():
+def test_jpeg_bytes_match_pillow():
     for channels, optimize, quality in product((1, 3), (False, True), (10, 75, 85, 95, 100)):
         image = random_image(channels)
         ours = JpegEncoding(quality=quality, optimize=optimize).encode(image)
@@ -34,15 +34,15 @@ def test_jpeg_bytes_equal_pillows():
         assert ours == pillow_jpeg(random_image(3), quality=85, subsampling=subsampling)
 
 
-def test_png_gives_the_pixels_back():
+def test_png_round_trips_pixels():
     for channels in (1, 3):
         image = random_image(channels)
-        with Image.open(io.BytesIO(PngEncoding().encode(image))) as stored:
-            assert stored.mode == ("RGB" if channels == 3 else "L")
-            assert np.array_equal(np.asarray(stored).reshape(image.shape), image)
+        with Image.open(io.BytesIO(PngEncoding().encode(image))) as decoded:
+            assert decoded.mode == ("RGB" if channels == 3 else "L")
+            assert np.array_equal(np.asarray(decoded).reshape(image.shape), image)
 
 
-def test_an_image_that_jpeg_cannot_hold_is_an_error():
+def test_image_too_large_for_jpeg_is_error():
     with pytest.raises((MachineError, Exception), match=r"encode|jpeg|JPEG|imencode"):
         JpegEncoding().encode(np.zeros((1, 70000, 1), np.uint8))
 

@@ -22,17 +22,17 @@ def constant_image(value: int, height: int = 64, width: int = 96) -> np.ndarray:
 
 def sheet_layout(ids: Sequence[str], clean: int | None = None) -> list[tuple[str, list[tuple[str, str | None]]]]:
     """Return the layout of a sheet: the label of each line, and the head and the set of each cell."""
-    pictures = {name: constant_image(30 + i) for i, name in enumerate(ids)}
-    found, heads = [], list[str]()
-    for line in sheet_rows(pictures, None if clean is None else constant_image(clean)):
+    images = {name: constant_image(30 + i) for i, name in enumerate(ids)}
+    result, heads = [], list[str]()
+    for line in sheet_rows(images, None if clean is None else constant_image(clean)):
         heads = list(line.heads) or (heads if len(heads) == len(line.cells) else [""] * len(line.cells))
         values = [None if cell is None or not cell.size else int(cell[0, 0, 0]) for _, cell in line.cells]
         names = [None if v is None else "clean" if v == clean else ids[v - 30] for v in values]
-        found.append((line.label, list(zip(heads, names, strict=True)) if line.cells else []))
-    return found
+        result.append((line.label, list(zip(heads, names, strict=True)) if line.cells else []))
+    return result
 
 
-def test_ladders_stand_in_the_order_of_families_and_numbers():
+def test_parameter_sets_are_ordered_by_family_and_number():
     blocks = blocks_of(["clean", *LADDERS, "unheard_of/3", "unheard_of/1", "odd"])
     assert [(b.kind, b.name, b.sets) for b in blocks] == [
         ("severities", "gaussian_noise", ["gaussian_noise/1"]),
@@ -45,7 +45,7 @@ def test_ladders_stand_in_the_order_of_families_and_numbers():
     assert blocks_of(["odd", "clean"])[0].name == "Sets"
 
 
-def test_of_many_levels_five_are_pictured():
+def test_five_of_many_levels_are_shown():
     (block,) = blocks_of(reversed(LEVELS))
     assert block.sets == LEVELS
     assert block.shown == [f"black_lines/{level:02d}" for level in (1, 7, 15, 22, 30)]
@@ -53,7 +53,7 @@ def test_of_many_levels_five_are_pictured():
     assert few.shown == few.sets
 
 
-def test_grids_have_every_chain_once_and_orders_across_the_diagonal():
+def test_grids_contain_every_chain_once_and_orders_across_diagonal():
     names = ["p-1", "q-2", "q-10"]
     pairs = [f"{a}+{b}" for a in names for b in names if a != b and (a, b) != ("q-10", "q-2")]
     late = ["s-1+t-1", "u-1+v-1", "w-1+t-1", "w-1+v-1"]
@@ -63,16 +63,16 @@ def test_grids_have_every_chain_once_and_orders_across_the_diagonal():
     square = grids[tuple(names)]
     assert square.columns == [ALONE, *names]
     for row, cells in square.rows.items():
-        wanted = [f"{row}+{c}" if f"{row}+{c}" in ids else None for c in names]
-        assert list(cells.values()) == [row.replace("-", "/"), *wanted]
+        expected = [f"{row}+{c}" if f"{row}+{c}" in ids else None for c in names]
+        assert list(cells.values()) == [row.replace("-", "/"), *expected]
     # stages with several severities have their own row and are only named in the grid
     assert set(square.sets) == {*pairs, "p/1", "q/10"}
     assert [b.sets for b in blocks_of(ids) if b.is_ladder] == [["q/2", "q/3"], ["v/1"]]
-    every = [name for b in blocks_of(ids) for name in b.sets]
-    assert sorted(every) == sorted(ids)
+    all_names = [name for b in blocks_of(ids) for name in b.sets]
+    assert sorted(all_names) == sorted(ids)
 
 
-def test_lines_of_a_sheet():
+def test_sheet_rows_have_labels_and_sets():
     assert sheet_layout(["fog/2", "fog/1", "snow/1", "snow/2", "odd"], clean=9) == [
         ("fog", [("clean", "clean"), ("1", "fog/1"), ("2", "fog/2")]),
         ("snow", [("clean", "clean"), ("1", "snow/1"), ("2", "snow/2")]),
@@ -88,34 +88,32 @@ def test_lines_of_a_sheet():
         ("sp010", [(ALONE, "sp010"), ("fog-1", "sp010+fog-1")]),
         ("sp020", [(ALONE, None), ("fog-1", "sp020+fog-1")]),
     ]
-    pictures = {name: constant_image(30) for name in ("fog/1", "fog/2", "snow/1")}
-    assert [bool(line.heads) for line in sheet_rows(pictures)] == [True, True]
-    pictures |= {"snow/2": constant_image(30)}
-    assert [bool(line.heads) for line in sheet_rows(pictures)] == [True, False]
+    images = {name: constant_image(30) for name in ("fog/1", "fog/2", "snow/1")}
+    assert [bool(line.heads) for line in sheet_rows(images)] == [True, True]
+    images |= {"snow/2": constant_image(30)}
+    assert [bool(line.heads) for line in sheet_rows(images)] == [True, False]
 
 
-def test_the_sheet_of_a_large_recipe_is_bounded_and_whole():
-    pictures = {one.id: constant_image(7, 224, 224) for one in load_recipe("image-degrade-30").resolve().sets}
-    cells = [cell for line in sheet_rows(pictures) for _, cell in line.cells if cell is not None]
-    assert len(cells) == len(pictures.keys() - {"clean"})
-    sheet = np.asarray(
-        Image.open(io.BytesIO(contact_sheet(pictures, clean=constant_image(9, 224, 224), title="large")))
-    )
+def test_sheet_of_large_recipe_is_bounded_and_complete():
+    images = {spec.id: constant_image(7, 224, 224) for spec in load_recipe("image-degrade-30").resolve().sets}
+    cells = [cell for line in sheet_rows(images) for _, cell in line.cells if cell is not None]
+    assert len(cells) == len(images.keys() - {"clean"})
+    sheet = np.asarray(Image.open(io.BytesIO(contact_sheet(images, clean=constant_image(9, 224, 224), title="large"))))
     assert sheet.shape[0] * sheet.shape[1] <= MAX_PIXELS
     assert (sheet == 9).all(axis=2).sum() >= 128**2
-    drawn, again, another = (
+    drawn, repeated, another = (
         contact_sheet({"fog/1": constant_image(7)}, clean=constant_image(9), title=title) for title in "aab"
     )
-    assert drawn == again != another
+    assert drawn == repeated != another
 
 
-def test_thinning_keeps_a_grid_whole():
+def test_thinning_keeps_grid_complete():
     severities = [f"{c}-{s}" for c in ("fog", "snow", "frost", "contrast", "pixelate") for s in range(1, 6)]
     ids = [f"{a}+{b}" for a in severities for b in severities]
-    left = thin_out(ids, 100)
-    rows = list(dict.fromkeys(name.partition("+")[0] for name in left))
-    assert left == [f"{a}+{b}" for a in rows for b in rows]
-    assert len(left) == 100
+    remaining = thin_out(ids, 100)
+    rows = list(dict.fromkeys(name.partition("+")[0] for name in remaining))
+    assert remaining == [f"{a}+{b}" for a in rows for b in rows]
+    assert len(remaining) == 100
     assert {r.partition("-")[0] for r in rows} == {"fog", "snow", "frost", "contrast", "pixelate"}
     assert thin_out(ids, 625) == ids
     assert thin_out(["clean", *LEVELS], 4) == ["clean", "black_lines/07", "black_lines/15", "black_lines/23"]

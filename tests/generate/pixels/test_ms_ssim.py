@@ -49,7 +49,7 @@ def image_pair(shape: tuple[int, int, int], noise: float, seed: int = 7) -> tupl
     return clean.astype(np.uint8), np.clip(clean + rng.normal(0, noise, shape), 0, 255).astype(np.uint8)
 
 
-def test_equal_to_a_plain_version():
+def test_ms_ssim_matches_reference():
     # the treatment of the last column of an odd side changes the result by 2e-6
     for shape, noise in (((176, 193, 3), 60.0), ((179, 181, 1), 30.0)):
         clean, image = image_pair(shape, noise)
@@ -68,14 +68,14 @@ pytorch-msssim 1.0.0.
 """
 
 
-def test_equal_to_what_pytorch_msssim_said():
+def test_ms_ssim_matches_recorded_pytorch_msssim_values():
     clean = _photographs()[1][0]
-    for (corruption, severity), wanted in STORED.items():
+    for (corruption, severity), expected in STORED.items():
         image = corrupt(clean, corruption, severity=severity, key="0")
-        assert ms_ssim(clean, image) == pytest.approx(wanted, abs=1e-5), corruption
+        assert ms_ssim(clean, image) == pytest.approx(expected, abs=1e-5), corruption
 
 
-def test_of_equal_images_and_of_what_it_cannot_compare():
+def test_ms_ssim_of_equal_and_of_unsuitable_images():
     clean, image = image_pair((176, 200, 3), 30.0)
     assert ms_ssim(clean, clean.copy()) == pytest.approx(1.0, abs=1e-6)
     assert ms_ssim(clean, image) == pytest.approx(ms_ssim(image, clean), abs=1e-6)

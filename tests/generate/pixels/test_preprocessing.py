@@ -86,7 +86,7 @@ def digest(image):
     return hashlib.sha256(image.tobytes()).hexdigest()[:32]
 
 
-def test_photographs_as_torchvision_makes_them():
+def test_photographs_are_preprocessed_like_torchvision():
     source = open_source("sample")
     for sample in source.samples:
         image = source.load(sample).image
@@ -96,7 +96,7 @@ def test_photographs_as_torchvision_makes_them():
     assert {s.id for s in source.samples} == set(PHOTOGRAPHS)
 
 
-def test_odd_sizes_padding_ties_and_interpolations_as_torchvision_has_them():
+def test_odd_sizes_padding_ties_and_interpolations_match_torchvision():
     for case, expected in SIZES.items():
         image = pattern(*case)
         before = image.copy()
@@ -107,7 +107,7 @@ def test_odd_sizes_padding_ties_and_interpolations_as_torchvision_has_them():
         assert digest(preprocess(pattern(width, height, 3), spec)) == expected, spec
 
 
-def test_299_as_the_released_generator_makes_it():
+def test_inception_size_matches_released_generator():
     for case, expected in AT_299.items():
         assert digest(preprocess(pattern(*case), INCEPTION)) == expected, case
 
@@ -117,7 +117,7 @@ def test_299_as_the_released_generator_makes_it():
 @example(256, 257, 64, 48)
 @example(301, 300, 256, 224)
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_resize_and_crop_by_a_restatement_of_the_rules(width, height, resize, crop):
+def test_resize_and_crop_follow_documented_rules(width, height, resize, crop):
     """An independent implementation with exact integers and array slices. The long side is rounded down, the odd pixel
     of padding is last, and ties are rounded to even.
     """
@@ -134,19 +134,19 @@ def test_resize_and_crop_by_a_restatement_of_the_rules(width, height, resize, cr
     np.testing.assert_array_equal(preprocess(image, ResizeCrop(kind="resize-crop", resize=resize, crop=crop)), expected)
 
 
-def test_channels():
+def test_preprocessing_converts_channels():
     grey = pattern(60, 50, 1)
     spec = ResizeCrop(kind="resize-crop", resize=40, crop=32)
     rgb = preprocess(grey, spec)
     assert rgb.shape == (32, 32, 3)
     assert (rgb == rgb[:, :, :1]).all()
-    kept = spec.model_copy(update={"channels": "keep"})
-    np.testing.assert_array_equal(preprocess(grey, kept), rgb[:, :, :1])
+    keep_channels = spec.model_copy(update={"channels": "keep"})
+    np.testing.assert_array_equal(preprocess(grey, keep_channels), rgb[:, :, :1])
     # converting to RGB first, as torchvision's loader does, gives the same result
     np.testing.assert_array_equal(preprocess(np.repeat(grey, 3, axis=2), spec), rgb)
 
 
-def test_none_keeps_every_pixel_and_copies_it():
+def test_none_keeps_and_copies_every_pixel():
     """Rows of arrays are only copied, and grey images are converted to RGB by Pillow."""
     for channels, before, after in (("rgb", 1, 3), ("rgb", 3, 3), ("keep", 1, 1), ("keep", 3, 3)):
         image = (
@@ -157,14 +157,14 @@ def test_none_keeps_every_pixel_and_copies_it():
         assert not np.shares_memory(out, image)
 
 
-def test_size_is_foretold_and_settings_round_trip_through_json():
+def test_size_is_predicted_and_settings_round_trip_through_json():
     for spec in (IMAGENET, TINY, INCEPTION, Unchanged(kind="none"), Pad(kind="pad", side=300)):
         for width, height in ((300, 200), (30, 40)):
             assert spec.size(width, height) == preprocess(pattern(width, height, 3), spec).shape[1::-1], spec
         assert TypeAdapter(Preprocessing).validate_python(spec.as_json()) == spec
 
 
-def test_pad_puts_the_image_in_the_middle_of_black_and_refuses_a_larger_one():
+def test_pad_centres_image_on_black_and_rejects_larger_image():
     for width, height, channels in ((32, 32, "rgb"), (9, 12, "keep"), (32, 1, "keep"), (12, 31, "rgb")):
         image = pattern(width, height, 1) | np.uint8(1)
         out = preprocess(image, Pad(kind="pad", side=32, channels=channels))
@@ -180,7 +180,7 @@ def test_pad_puts_the_image_in_the_middle_of_black_and_refuses_a_larger_one():
         preprocess(np.zeros((40, 9, 3), np.uint8), spec)
 
 
-def test_a_sliver_is_refused_before_it_becomes_enormous():
+def test_extreme_aspect_ratio_is_rejected_before_resize():
     assert IMAGENET.problem(40_000, 8) is not None
     assert IMAGENET.problem(8, 40_000) is not None
     assert IMAGENET.problem(4000, 6000) is None

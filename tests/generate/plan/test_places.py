@@ -14,18 +14,16 @@ from corruptset.generate.build import Built, build
 
 
 @pytest.mark.parametrize(("file", "out"), [("out", "out"), ("out", "out/deeper/still"), ("small-1.0.0", "")])
-def test_a_place_that_is_no_folder_is_the_users_mistake(
-    small_recipe: Path, tmp_path: Path, file: str, out: str
-) -> None:
+def test_path_that_is_not_folder_is_user_error(small_recipe: Path, tmp_path: Path, file: str, out: str) -> None:
     (tmp_path / file).write_text("mine")
     match = rf"{tmp_path / file} is not a folder, so .* cannot be created. Choose another --out"
-    with pytest.raises(BuildError, match=match) as caught:
+    with pytest.raises(BuildError, match=match) as exc_info:
         build(small_recipe, "sample", tmp_path / out, jobs=1)
-    assert caught.value.exit_code == 2
+    assert exc_info.value.exit_code == 2
     assert (tmp_path / file).read_text() == "mine"
 
 
-def test_an_empty_work_folder_makes_no_build(make: Callable[..., Built], tmp_path: Path) -> None:
+def test_empty_work_folder_is_not_build(make: Callable[..., Built], tmp_path: Path) -> None:
     root = tmp_path / "small-1.0.0.partial"
     (root / ".corruptset").mkdir(parents=True)
     (root / "thesis.tex").write_text("mine")
@@ -38,10 +36,10 @@ def test_an_empty_work_folder_makes_no_build(make: Callable[..., Built], tmp_pat
     assert make(sets=["contrast/1"]).images == 8
 
 
-def test_an_image_that_lies_where_another_ones_folder_is(small_recipe: Path, tmp_path: Path) -> None:
+def test_image_at_path_of_other_image_folder_is_rejected(small_recipe: Path, tmp_path: Path) -> None:
     source = write_files(tmp_path / "source", dict.fromkeys(("a/x.jpg", "a/x.JPEG/y.jpg"), jpeg_bytes(PHOTOGRAPHS[0])))
     with pytest.raises(
         BuildError, match=r"as a file and a folder of the same name \(.*/a/x.JPEG\)\. Rename one"
-    ) as caught:
+    ) as exc_info:
         build(small_recipe, f"folder:{source}", tmp_path / "out", jobs=1, sets=["contrast/1"], storage="folder")
-    assert caught.value.exit_code == 2
+    assert exc_info.value.exit_code == 2

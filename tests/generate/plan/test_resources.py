@@ -109,9 +109,9 @@ def build(source: str, out: Path, recipe: Any = RECIPE, **options: Any) -> Any:
     return corruptset.build(recipe, source, out, **options)
 
 
-def test_each_image_is_led_away_from_its_own_label(source: str, tmp_path: Path) -> None:
-    built = build(source, tmp_path / "out")
-    data = corruptset.open(built.directory)
+def test_each_image_moves_away_from_its_own_label(source: str, tmp_path: Path) -> None:
+    result = build(source, tmp_path / "out")
+    data = corruptset.open(result.directory)
     for index, sample in enumerate(data.samples):
         clean = np.asarray(Image.open(f"{source.removeprefix('folder:')}/{sample.path}"))
         contrast = corruptset.corrupt(clean, "contrast", severity=3, calibration="tiny", key=sample.id)
@@ -120,11 +120,11 @@ def test_each_image_is_led_away_from_its_own_label(source: str, tmp_path: Path) 
         expected |= {f"model_gradient/{level:02d}": clean + level * signs for level in (1, 2, 3)}
         for name, image in expected.items():
             assert np.array_equal(data[name].image(index), np.clip(image, 0, 255)), name
-    assert built.manifest.surrogates == [Tilt().record()]
-    assert {s.id for s in built.manifest.sets if not s.reproducible} == expected.keys()
+    assert result.manifest.surrogates == [Tilt().record()]
+    assert {s.id for s in result.manifest.sets if not s.reproducible} == expected.keys()
 
 
-def test_sets_that_follow_no_model_need_none(source: str, tmp_path: Path) -> None:
+def test_sets_without_model_need_no_model(source: str, tmp_path: Path) -> None:
     """Sets that do not need a model are built without one. The message about a missing model names the option."""
     alone = build(source, tmp_path / "out", surrogate=None, sets=["contrast/2"])
     assert (alone.manifest.surrogates, alone.manifest.textures) == ([], [])
@@ -133,21 +133,26 @@ def test_sets_that_follow_no_model_need_none(source: str, tmp_path: Path) -> Non
     for options in ({}, {"sets": ["contrast-3+pgd-4"]}):
         with pytest.raises(BuildError, match=r"--surrogate FILE\.toml .*or choose other --sets"):
             build(source, tmp_path / "out", surrogate=None, **options)
-    with pytest.raises(BuildError, match=r"The recipe resizes images to the size of a model, but no model is given"):
+    with pytest.raises(
+        BuildError, match=r"The recipe resizes images to the size of a model\. No model was given\. Pass"
+    ):
         build(source, tmp_path / "sized", SIZED, surrogate=None, sets=["contrast/2"])
     assert not (tmp_path / "sized").exists()
     extended = build(source, tmp_path / "more", extend=alone.directory)
     assert extended.digest == build(source, tmp_path / "at-once").digest
 
 
-def test_another_model_is_another_build(source: str, tmp_path: Path) -> None:
+def test_different_model_is_different_build(source: str, tmp_path: Path) -> None:
     first = build(source, tmp_path / "out", sets=["pgd/2"]).directory
     weights = r"surrogates\[0\]\.weights: existing 'sha256:0', requested 'sha256:1'"
     for options, match in (
         ({"surrogate": "other.toml"}, weights),
         ({"surrogate": "other.toml", "sets": ["contrast/2"]}, weights),
         ({"surrogate_batch": 4}, r"surrogates\[0\]\.batch: existing 1, requested 4"),
-        ({"surrogate": None, "sets": ["contrast/2"]}, "Existing sets of led-astray-1 follow the gradients of a"),
+        (
+            {"surrogate": None, "sets": ["contrast/2"]},
+            "led-astray-1 already has sets that were made with the gradients of a",
+        ),
     ):
         with pytest.raises(BuildError, match=match):
             build(source, tmp_path / "more", extend=first, **options)
@@ -155,14 +160,14 @@ def test_another_model_is_another_build(source: str, tmp_path: Path) -> None:
     assert {s.id for s in added.manifest.sets} == {"pgd/2", "contrast/2"}
 
 
-def test_a_model_is_shown_clean_images_first(models: dict[str, Tilt], source: str, tmp_path: Path) -> None:
+def test_model_is_checked_on_clean_images_first(models: dict[str, Tilt], source: str, tmp_path: Path) -> None:
     models["tilt.toml"] = Tilt(knows=False)
     with pytest.raises(ModelError, match=r"^12 images, labels \[0, 1, 2\]$"):
         build(source, tmp_path / "out", SIZED)
     assert not (tmp_path / "out").exists()
 
 
-def test_images_get_the_size_of_the_model(tmp_path: Path) -> None:
+def test_images_are_resized_for_model(tmp_path: Path) -> None:
     """Images of the model's size are not changed. Of other images, the short side is resized to 256/224 of that of the
     model, and the centre is cropped.
     """
@@ -171,28 +176,28 @@ def test_images_get_the_size_of_the_model(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=sizes):
         build(source, tmp_path / "out", sets=["pgd/2"])
     assert not (tmp_path / "out").exists()
-    built = build(source, tmp_path / "out", SIZED, sets=["clean"])
+    result = build(source, tmp_path / "out", SIZED, sets=["clean"])
     settings = {"kind": "surrogate", "interpolation": "bilinear", "channels": "rgb", "width": 10, "height": 12}
-    assert built.manifest.recipe["preprocessing"] == built.manifest.preprocessing == settings
-    assert corruptset.verify(built.directory, rederive="all", source=source, surrogate="tilt.toml").ok
-    data = corruptset.open(built.directory)
+    assert result.manifest.recipe["preprocessing"] == result.manifest.preprocessing == settings
+    assert corruptset.verify(result.directory, rederive="all", source=source, surrogate="tilt.toml").ok
+    data = corruptset.open(result.directory)
     for index, sample in enumerate(data.samples):
-        picture = Image.open(f"{source.removeprefix('folder:')}/{sample.path}")
-        if picture.size != (10, 12):
-            picture = picture.resize((23, 13), Image.Resampling.BILINEAR).crop((6, 0, 16, 12))
-        assert np.array_equal(data["clean"].image(index), np.asarray(picture)), sample.path
+        image = Image.open(f"{source.removeprefix('folder:')}/{sample.path}")
+        if image.size != (10, 12):
+            image = image.resize((23, 13), Image.Resampling.BILINEAR).crop((6, 0, 16, 12))
+        assert np.array_equal(data["clean"].image(index), np.asarray(image)), sample.path
 
 
-def test_made_again_sets_may_differ_a_little(source: str, tmp_path: Path) -> None:
+def test_rederived_sets_may_differ_slightly(source: str, tmp_path: Path) -> None:
     """A few values of a set may differ between machines and are counted, but a tenth of the values is too many."""
-    built = build(source, tmp_path / "out", SIZED)
-    followers = {s.id for s in built.manifest.sets if not s.reproducible}
+    result = build(source, tmp_path / "out", SIZED)
+    followers = {s.id for s in result.manifest.sets if not s.reproducible}
     same, other = (
-        corruptset.verify(built.directory, rederive="all", source=source, surrogate=f"{name}.toml")
+        corruptset.verify(result.directory, rederive="all", source=source, surrogate=f"{name}.toml")
         for name in ("tilt", "flatter")
     )
-    counted = f"0 of {12 * 360} values differ (0.00%), by at most 0"
-    assert (same.problems, sorted(same.notes)) == ([], sorted(f"{name}: {counted}" for name in followers))
+    note = f"0 of {12 * 360} values differ (0.00%), by at most 0"
+    assert (same.problems, sorted(same.notes)) == ([], sorted(f"{name}: {note}" for name in followers))
     assert {p.path for p in other.problems} == {f"sets/{name}.jsonl" for name in followers}
     assert all("(10.00%)" in p.detail and "at most 1% may differ between machines" in p.detail for p in other.problems)
     assert "pgd/2: 432 of 4320 values differ (10.00%), by at most 2" in other.notes

@@ -39,7 +39,7 @@ def batch() -> np.ndarray:
         (LADDER, "independent", (5 + 2, 2 + 5 + 3 + 6 + 1)),
     ],
 )
-def test_a_walk_gives_the_pixels_of_each_chain_alone_and_applies_each_stage_once(
+def test_walk_gives_pixels_of_each_chain_and_applies_each_stage_once(
     names: list[str], coupling: Any, applied: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sets, images, keys = specs(*names), batch(), ["a", "b", "c"]
@@ -47,34 +47,34 @@ def test_a_walk_gives_the_pixels_of_each_chain_alone_and_applies_each_stage_once
     assert (stages_applied(root), stages_naive(sets)) == applied
     assert sorted(walk_order(root)) == sorted(names)
     counts: Counter[str] = Counter()
-    real = trees.apply_stage
+    original = trees.apply_stage
 
     def counted(images: Any, stage: Any, key: Any, *rest: Any, **options: Any) -> Any:
         counts[f"{key:x} {stage.name}"] += 1
-        return real(images, stage, key, *rest, **options)
+        return original(images, stage, key, *rest, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr(trees, "apply_stage", counted)
-        seen = {name: got.copy() for name, got in walk(root, images, sample_keys(keys), side=64, scale="none")}
+        pixels = {name: result.copy() for name, result in walk(root, images, sample_keys(keys), side=64, scale="none")}
     assert (len(counts), set(counts.values())) == (applied[0], {1})
     assert np.array_equal(images, batch())
-    for one in sets:
-        alone = corrupt(images, one.stages, calibration="tiny", key=keys, seed=5, coupling=coupling)
-        assert np.array_equal(seen[one.id], alone), one.id
+    for spec in sets:
+        alone = corrupt(images, spec.stages, calibration="tiny", key=keys, seed=5, coupling=coupling)
+        assert np.array_equal(pixels[spec.id], alone), spec.id
     if names == LADDER:  # noise after a gradual degradation is drawn separately for every level
-        noise = [seen[name].astype(int) - seen[f"fade_black/{name[11:13]}"] for name in FADED]
-        middle = (seen["fade_black/05"] > 90) & (seen["fade_black/02"] < 160)
+        noise = [pixels[name].astype(int) - pixels[f"fade_black/{name[11:13]}"] for name in FADED]
+        middle = (pixels["fade_black/05"] > 90) & (pixels["fade_black/02"] < 160)
         assert middle.sum() > 100
         assert abs(np.corrcoef(noise[0][middle], noise[1][middle])[0, 1]) < 0.2
     else:
-        assert not np.array_equal(seen["contrast-3+gaussian_noise-1"], seen["gaussian_noise-1+contrast-3"])
+        assert not np.array_equal(pixels["contrast-3+gaussian_noise-1"], pixels["gaussian_noise-1+contrast-3"])
 
 
-def test_names_of_one_chain_become_aliases() -> None:
+def test_names_of_same_chain_become_aliases() -> None:
     row = dict(TABLE.row("gaussian_noise", 2).parameters)
-    given = SetSpec("given", (resolve_stage("gaussian_noise", TABLE, parameters=row),), aliases=("G",))
+    explicit = SetSpec("given", (resolve_stage("gaussian_noise", TABLE, parameters=row),), aliases=("G",))
     noise, contrast = specs("gaussian_noise/2", "contrast/3")
-    sets = [replace(noise, aliases=("n2",)), given, contrast, replace(given, id="again", aliases=())]
+    sets = [replace(noise, aliases=("n2",)), explicit, contrast, replace(explicit, id="again", aliases=())]
     merged = merge_chains(sets, 0, "independent")
     assert [(s.id, s.aliases, s.entries) for s in merged] == [
         ("gaussian_noise/2", ("n2", "given", "G", "again"), 3),

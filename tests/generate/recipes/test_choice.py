@@ -19,19 +19,21 @@ SETS = [
 GLOBS = ["fog/1", "fog/*", "*/3", "Snow 2", "Fro?t 4", "snow/[1-3]", "frost/5", "F*", "fog/6", "hail/*", "Hail 1"]
 
 
-def test_globs_and_names_choose_as_one_comparison_after_the_other():
+def test_globs_and_names_select_like_sequential_comparison():
     rng = random.Random(1)
     for _ in range(60):
         globs = rng.choices(GLOBS, k=rng.randrange(1, 6))
         chosen, problems = match_sets(SETS, globs)
-        assert chosen == [one for one in SETS if any(fnmatchcase(name, g) for name in one.names for g in globs)], globs
-        unmatched = [g for g in globs if not any(fnmatchcase(name, g) for one in SETS for name in one.names)]
+        assert chosen == [item for item in SETS if any(fnmatchcase(name, g) for name in item.names for g in globs)], (
+            globs
+        )
+        unmatched = [g for g in globs if not any(fnmatchcase(name, g) for item in SETS for name in item.names)]
         assert [text.partition(" matches")[0] for text in problems] == [repr(g) for g in unmatched]
 
 
-def test_a_corruption_at_0_is_the_clean_set():
+def test_corruption_at_0_is_clean_set():
     for glob in ("clean", "fog/0", "fade_black/00"):
-        assert [one.id for one in choose_sets(SETS, [glob, "snow/2"])] == ["clean", "snow/2"]
+        assert [item.id for item in choose_sets(SETS, [glob, "snow/2"])] == ["clean", "snow/2"]
     # a fractional severity may also be written with a dot
     assert choose_sets([*SETS, SetSpec("fog/2p25", ())], ["fog/2.25"]) == [SetSpec("fog/2p25", ())]
     with pytest.raises(UnknownCorruption, match="'fogg/0' matches no set"):

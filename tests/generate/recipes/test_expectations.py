@@ -11,16 +11,16 @@ from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.recipe_files import recipe_names
 
 
-def test_mistakes_in_what_a_recipe_expects():
-    for expects, said in (
+def test_invalid_expectations_are_rejected():
+    for expects, message in (
         ("sizes = [[32, 32]]\nleast_side = 32", "expects: has sizes and least_side; give one of them"),
         ("sizes = [[32, 4]]", "expects, sizes, item 1, item 2: Input should be greater than or equal to 8 (given: 4)"),
         ('channels = "gray"', "expects, channels: Input should be 'rgb' or 'grey' (given: 'gray')"),
     ):
-        assert recipe_errors(f"{HEAD}[expects]\n{expects}\n[[sets]]\nclean = true\n") == [f"  {said}"]
+        assert recipe_errors(f"{HEAD}[expects]\n{expects}\n[[sets]]\nclean = true\n") == [f"  {message}"]
 
 
-def test_every_shipped_recipe_says_what_images_it_is_made_for():
+def test_every_shipped_recipe_states_expected_images():
     page = (Path(__file__).parents[3] / "docs" / "recipes.md").read_text(encoding="utf-8")
     for name in recipe_names():
         expects = load_recipe(name).expects

@@ -27,14 +27,14 @@ def ids(corruptions):
     return [f"{c}/{s}" for c in corruptions for s in range(1, 6)]
 
 
-def has_table_parameters(found):
+def has_table_parameters(recipe):
     """Return whether the parameters of every stage are those of its severity in the calibration."""
-    table = found.table()
-    stages = [stage for spec in found.resolve().sets for stage in spec.stages]
+    table = recipe.table()
+    stages = [stage for spec in recipe.resolve().sets for stage in spec.stages]
     return all(dict(s.parameters) == dict(table.row(s.corruption, s.severity).parameters) for s in stages)
 
 
-def test_shipped():
+def test_shipped_recipes_have_documented_sets():
     crop = {"kind": "resize-crop", "channels": "rgb", "resize": 256, "crop": 224, "interpolation": "bilinear"}
     jpeg = JpegEncoding(quality=85, optimize=False, subsampling="4:2:0")
     noise, every = ["gaussian_noise", "impulse_noise", "shot_noise"], ["clean", *ids(FIFTEEN + EXTRA)]
@@ -50,42 +50,42 @@ def test_shipped():
         ("cifar100-c", every, "cifar", {"kind": "none", "channels": "keep"}, PngEncoding()),
         ("imagenet-train-distortions", ids(["uniform_noise", "fisheye"]), "imagenet", crop, jpeg),
     ):
-        found = load_recipe(name)
-        specs = found.resolve().sets
+        recipe = load_recipe(name)
+        specs = recipe.resolve().sets
         assert [s.id for s in specs] == expected
         for spec in specs:
             corruptions = {t.corruption for t in spec.stages}
             trains = "train" if "train" in name else "test"
             assert spec.role == ("validation" if corruptions & {*EXTRA} else trains)
-        assert has_table_parameters(found)
-        assert (found.name, found.calibration, found.scale, found.encoding) == (name, calibration, "none", encoding)
-        assert found.preprocessing.as_json().items() >= preprocessing.items()
-        assert found.title
-        assert found.description
+        assert has_table_parameters(recipe)
+        assert (recipe.name, recipe.calibration, recipe.scale, recipe.encoding) == (name, calibration, "none", encoding)
+        assert recipe.preprocessing.as_json().items() >= preprocessing.items()
+        assert recipe.title
+        assert recipe.description
 
 
-def test_mnist_c():
+def test_mnist_c_has_published_sets():
     """Mu and Gilmer 2019: fifteen corruptions at one severity each, and the clean images as "identity", in the
     published order.
     """
     published = """identity/ shot_noise/5 impulse_noise/4 glass_blur/1 motion_blur/1 shear/2 scale/3 rotate/2
     brightness/5 translate/3 stripe/1 fog/5 spatter/4 dotted_line/1 zigzag/1 canny_edges/1""".split()
-    found = load_recipe("mnist-c")
-    specs = found.resolve().sets
+    recipe = load_recipe("mnist-c")
+    specs = recipe.resolve().sets
     assert [s.aliases for s in specs] == [(p.split("/")[0],) for p in published]
     assert [s.id for s in specs] == ["clean", *published[1:]]
     assert {s.role for s in specs} == {"test"}
-    assert found.calibration == "mnist"
-    assert found.preprocessing.as_json() == {"kind": "none", "channels": "keep"}
-    assert found.encoding.format == "png"
+    assert recipe.calibration == "mnist"
+    assert recipe.preprocessing.as_json() == {"kind": "none", "channels": "keep"}
+    assert recipe.encoding.format == "png"
     assert {len(spec.stages) for spec in specs[1:]} == {1}
-    assert has_table_parameters(found)
+    assert has_table_parameters(recipe)
 
 
-def test_what_stands_in_a_manifest():
+def test_manifest_contains_resolved_recipe():
     text = 'ladder = "text"\n' + HEAD + '[[sets]]\ncorruptions = ["fade_black"]\nlevels = 1\n'
-    found = parse_recipe(text, "The recipe")
-    assert found.table().ladder == found.resolve().record["ladder"] == "text"
+    recipe = parse_recipe(text, "The recipe")
+    assert recipe.table().ladder == recipe.resolve().record["ladder"] == "text"
     resolved = load_recipe("imagenet-c").resolve()
     record = resolved.record
     assert not {"ladder", "stages", "pairs"} & record.keys()
@@ -95,7 +95,7 @@ def test_what_stands_in_a_manifest():
     assert record["preprocessing"] == load_recipe("imagenet-c").preprocessing.as_json()
 
 
-def test_names():
+def test_recipe_names_are_resolved():
     assert " ".join(recipe_names()) == (
         "cifar10-c cifar100-c detection-c flageval flageval-noise fragile-cifar10 fragile-cifar10-exhaustive "
         "fragile-imagenet icons50-apple icons50-microsoft icons50-subtype image-degrade-30 image-degrade-30-299 "
@@ -106,7 +106,7 @@ def test_names():
     assert load_recipe("imagenet-d") is load_recipe("imagenet-c")
     names = [*recipe_names(), *recipe_aliases()]
     assert len(set(names)) == len(names)
-    for name, said in (
+    for name, message in (
         (
             "imagenet_c",
             r"no recipe 'imagenet_c'\. Did you mean 'imagenet-c'\? `corruptset list recipes` lists all names",
@@ -114,32 +114,32 @@ def test_names():
         ("imagenet", r"Did you mean 'imagenet-c'\? Also near: 'imagenet-d', "),
         ("fog", r"'fog' is a corruption, .* --sets 'fog/\*'`\."),
     ):
-        with pytest.raises(RecipeError, match=said):
+        with pytest.raises(RecipeError, match=message):
             load_recipe(name)
 
 
-def test_a_users_own_recipe_and_table(tmp_path):
+def test_custom_recipe_and_table_are_accepted(tmp_path):
     (tmp_path / "mine.toml").write_text(
         'name = "gentle"\nside = 224\n[sources]\nus = "chosen by eye"\n'
         '[[fog]]\nseverity = 1\nweight = 0.4\nwibble_decay = 3\nsource = "us"\n'
     )
     text = HEAD.replace('"imagenet"', '"mine.toml"') + '[[sets]]\ncorruptions = ["fog"]\nseverities = [1]\n'
     (tmp_path / "own.toml").write_text(text)
-    for given in (tmp_path / "own.toml", str(tmp_path / "own.toml")):
-        own = load_recipe(given)
-        (spec,) = own.resolve().sets
+    for options in (tmp_path / "own.toml", str(tmp_path / "own.toml")):
+        custom = load_recipe(options)
+        (spec,) = custom.resolve().sets
         assert (spec.id, spec.role, spec.aliases) == ("fog/1", "test", ())
         assert spec.stages[0].parameters == {"weight": 0.4, "wibble_decay": 3.0}
     # a manifest never contains a path
-    assert own.resolve().record["calibration"] == "gentle"
-    assert str(tmp_path) not in json.dumps(own.resolve().record)
-    (other,) = own.resolve("imagenet").sets
+    assert custom.resolve().record["calibration"] == "gentle"
+    assert str(tmp_path) not in json.dumps(custom.resolve().record)
+    (other,) = custom.resolve("imagenet").sets
     assert other.stages[0].parameters != spec.stages[0].parameters
-    assert load_recipe(own) is own
+    assert load_recipe(custom) is custom
 
 
-def test_mistakes_of_files(tmp_path):
-    for path, text, said in (
+def test_file_errors_are_reported(tmp_path):
+    for path, text, message in (
         ("none.toml", None, "cannot be read"),
         ("bad.toml", "name = ", "is not valid TOML"),
         ("cal.toml", HEAD.replace("imagenet", "imagnet"), "no calibration 'imagnet'. Did you mean 'imagenet'"),
@@ -147,20 +147,26 @@ def test_mistakes_of_files(tmp_path):
     ):
         if text is not None:
             (tmp_path / path).write_text(f"{text}[[sets]]\nclean = true\n")
-        with pytest.raises(RecipeError, match=re.escape(said)) as error:
+        with pytest.raises(RecipeError, match=re.escape(message)) as error:
             load_recipe(tmp_path / path)
         assert str(tmp_path / path) in str(error.value)
 
 
-def test_a_recipe_that_extends_another(tmp_path):
+def test_recipe_can_extend_another(tmp_path):
     """Keys and tables replace those of the base completely, and paths are relative to the file that contains them."""
     base = load_recipe("imagenet-c")
     head = 'extends = "{}"\nname = "mine"\nversion = "2.0"\n'
-    own = parse_recipe(head.format("imagenet-d") + '[encoding]\nformat = "png"\n', "own")
-    assert (own.name, own.version, own.title, own.aliases, own.published) == ("mine", "2.0", "", (), None)
-    assert own.encoding == PngEncoding()
+    custom = parse_recipe(head.format("imagenet-d") + '[encoding]\nformat = "png"\n', "own")
+    assert (custom.name, custom.version, custom.title, custom.aliases, custom.published) == (
+        "mine",
+        "2.0",
+        "",
+        (),
+        None,
+    )
+    assert custom.encoding == PngEncoding()
     fields = ("calibration", "expects", "preprocessing", "sets", "storage")
-    assert [getattr(own, field) for field in fields] == [getattr(base, field) for field in fields]
+    assert [getattr(custom, field) for field in fields] == [getattr(base, field) for field in fields]
     pairs = '[[pairs]]\nfirst = ["fog-1"]\nsecond = ["snow-1"]\n'
     assert len(parse_recipe(head.format("imagenet-c") + pairs, "own").resolve().sets) == 2
     plain = parse_recipe(head.format("fragile-cifar10") + 'preprocessing = {kind = "none"}\n', "own")
@@ -172,8 +178,8 @@ def test_a_recipe_that_extends_another(tmp_path):
     middle = 'calibration = "gentle.toml"\nsets = [{corruptions = ["fog"], severities = [1]}]\n'
     (tmp_path / "deep/middle.toml").write_text(head.format("imagenet-c") + middle)
     (tmp_path / "own.toml").write_text(head.format("deep/middle.toml") + 'encoding = {format = "png"}\n')
-    found = load_recipe(tmp_path / "own.toml")
-    assert (found.table().name, found.encoding.format, len(found.resolve().sets)) == ("gentle", "png", 1)
+    recipe = load_recipe(tmp_path / "own.toml")
+    assert (recipe.table().name, recipe.encoding.format, len(recipe.resolve().sets)) == ("gentle", "png", 1)
 
 
 @pytest.mark.parametrize(
@@ -186,14 +192,14 @@ def test_a_recipe_that_extends_another(tmp_path):
         ("7", "extends is 7; expected the name or the path of a recipe"),
     ],
 )
-def test_a_recipe_that_cannot_be_extended(tmp_path, base, message):
+def test_unsuitable_recipe_cannot_be_extended(tmp_path, base, message):
     (tmp_path / "own.toml").write_text(f'extends = {base}\nname = "mine"\nversion = "1"\n')
     (tmp_path / "other.toml").write_text('extends = "own.toml"\nname = "mine"\nversion = "1"\n')
     with pytest.raises(RecipeError, match=message):
         load_recipe(tmp_path / "own.toml")
 
 
-def test_the_documented_recipes_work(tmp_path):
+def test_documented_recipes_work(tmp_path):
     """Every TOML block of docs/recipes.md is a valid recipe."""
     text = (DOCS / "recipes.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)

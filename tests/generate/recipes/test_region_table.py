@@ -16,7 +16,7 @@ REGION_HEAD = HEAD.replace('[preprocessing]\nkind = "none"\n', "")
 CLEAN = "\n[[sets]]\nclean = true\n"
 
 
-def test_mistakes_are_named():
+def test_region_errors_are_named():
     for regions, line in (
         ("sides = [2, 12]\nout = 32", "regions, sides, item 1: Input should be greater than or equal to 3 (given: 2)"),
         ("sides = [12]\nout = 0", "regions, out: Input should be greater than or equal to 8 (given: 0)"),
@@ -57,8 +57,8 @@ def test_mistakes_are_named():
             "regions: sides: 33 do not fit on the canvas of 32 pixels",
         ),
     ):
-        (found,) = recipe_errors(f"{REGION_HEAD}{CLEAN}[regions]\n{regions}\n")
-        assert found.strip() == line
+        (result,) = recipe_errors(f"{REGION_HEAD}{CLEAN}[regions]\n{regions}\n")
+        assert result.strip() == line
     several = "[regions]\nsides = [2]\nout = 0\nblock = 1\n[[sets]]\ncorruptions = ['fogg']\n"
     assert len(recipe_errors(f"{REGION_HEAD}{several}")) == 4
     assert recipe_errors(f"{REGION_HEAD}{CLEAN}[regions]\nsides = [12, 12]\ncanvas = 32\n")[0].count(";") == 2
@@ -80,7 +80,7 @@ def test_preprocessing_follows_from_regions():
     assert embedded == {"kind": "pad", "channels": "rgb", "side": 40}
 
 
-def test_images_that_have_no_such_regions():
+def test_images_without_such_regions_are_rejected():
     two, padded = RegionTable(sides=(12, 32), out=224), RegionTable(fractions=(0.8,), out=224, fit="pad")
     near = RegionTable(fractions=(0.2, 0.21, 0.8), out=224)
     for table, (width, height), problem in (
@@ -95,17 +95,17 @@ def test_images_that_have_no_such_regions():
         (padded, (280, 280), "side 225 of p80 does not fit on a canvas of 224"),
         (padded, (270, 500), None),
     ):  # fmt: skip
-        said = (
+        message = (
             f"is {width}x{height}, too small for the recipe's regions ({problem}): leave it out, or change the recipe"
         )
-        assert table.problem(width, height) == (problem and said)
+        assert table.problem(width, height) == (problem and message)
     assert RegionTable(sides=(12, 28), blocks=9, out=32).undrawn_groups(32, 32) == []
     assert [(g.name, n) for g, n in RegionTable(sides=(12, 28), blocks=10, out=32).undrawn_groups(32, 32)] == [
         ("s28", 9)
     ]
 
 
-def test_sides_are_exact():
+def test_region_sides_are_exact():
     """A fraction is used as it is written: half of 0.7 of 180 pixels is 63, but floats give 62.99."""
     assert [g.side for g in RegionTable(fractions=(0.7,), out=224).groups(200, 180)] == [127]
     table = RegionTable(fractions=(0.2, 0.4, 0.6, 0.8), out=224)
@@ -117,7 +117,7 @@ def test_sides_are_exact():
 
 
 @pytest.mark.parametrize(
-    ("name", "least", "most"),
+    ("name", "min_count", "max_count"),
     [
         ("fragile-cifar10-exhaustive", 2290, 2290),
         ("location-cifar10", 21**2 + 13**2, 21**2 + 13**2),
@@ -125,11 +125,11 @@ def test_sides_are_exact():
         ("fragile-imagenet", 0.9 * 4 * 20 * 18, 4 * 20 * 18),
     ],
 )
-def test_shipped_recipes(name, least, most):
-    loaded = load_recipe(name)
-    assert loaded.regions is not None
-    assert [spec.id for spec in loaded.resolve().sets] == ["clean"]
+def test_shipped_region_recipes_have_documented_regions(name, min_count, max_count):
+    plugin_info = load_recipe(name)
+    assert plugin_info.regions is not None
+    assert [spec.id for spec in plugin_info.resolve().sets] == ["clean"]
     size = (500, 375) if name == "fragile-imagenet" else (32, 32)
-    counts = {len(regions_of(name, grids_of(loaded.regions, 0, f"test/{i:05d}", *size))) for i in range(20)}
-    assert least <= min(counts)
-    assert max(counts) <= most
+    counts = {len(regions_of(name, grids_of(plugin_info.regions, 0, f"test/{i:05d}", *size))) for i in range(20)}
+    assert min_count <= min(counts)
+    assert max(counts) <= max_count

@@ -11,23 +11,23 @@ from corruptset.corruptions.stages import chain_keys
 from corruptset.errors import RecipeError
 
 
-def resolved_sets(*entries, own=""):
+def resolved_sets(*entries, custom=""):
     """Return the sets of a recipe. An entry that begins with ``first`` is an entry of pairs."""
     tables = (f"[[{'pairs' if entry.startswith('first') else 'sets'}]]\n{entry}\n" for entry in entries)
-    return parse_sets(own + "".join(tables)).resolve().sets
+    return parse_sets(custom + "".join(tables)).resolve().sets
 
 
 def ids(*entries, own=""):
-    return [s.id for s in resolved_sets(*entries, own=own)]
+    return [s.id for s in resolved_sets(*entries, custom=own)]
 
 
-def test_levels_and_stages_of_ones_own():
+def test_custom_levels_and_stages_are_accepted():
     specs = resolved_sets('corruptions = ["fade_black"]\nlevels = 3', 'chain = ["fade_black-30", "fog-2"]')
     assert [s.id for s in specs] == ["fade_black/01", "fade_black/02", "fade_black/03", "fade_black-30+fog-2"]
     assert [(t.level, t.severity) for t in specs[3].stages] == [(30, None), (None, 2)]
     assert ids('corruptions = ["fade_black"]\nlevels = [5, 10]') == ["fade_black/05", "fade_black/10"]
     chains = ('chain = ["gn010"]', 'chain = ["dark", "gn010"]\naliases = ["D G"]', 'chain = ["fog-1", "gn010"]')
-    specs = resolved_sets(*chains, own=NAMED_STAGES)
+    specs = resolved_sets(*chains, custom=NAMED_STAGES)
     assert [s.id for s in specs] == ["gn010", "dark+gn010", "fog-1+gn010"]
     assert specs[1].aliases == ("D G",)
     assert dict(specs[0].stages[0].parameters) == {"sigma": 0.1}
@@ -36,20 +36,22 @@ def test_levels_and_stages_of_ones_own():
     assert len(spec.stages) == 16
 
 
-def test_pairs_in_both_orders_and_in_the_given_one():
+def test_pairs_can_have_both_orders_or_given_order():
     both = 'first = ["fog"]\nsecond = ["snow", "contrast-5"]\nseverities = [1, 2]\nsecond_severities = [3]'
-    there = ["fog-1+snow-3", "fog-1+contrast-5", "fog-2+snow-3", "fog-2+contrast-5"]
-    assert ids(both) == [*there, "snow-3+fog-1", "snow-3+fog-2", "contrast-5+fog-1", "contrast-5+fog-2"]
-    given = 'first = ["fog"]\nsecond = ["contrast-5"]\nseverities = [1, 2]\norders = "given"'
-    assert ids(given) == ["fog-1+contrast-5", "fog-2+contrast-5"]
+    expected_ids = ["fog-1+snow-3", "fog-1+contrast-5", "fog-2+snow-3", "fog-2+contrast-5"]
+    assert ids(both) == [*expected_ids, "snow-3+fog-1", "snow-3+fog-2", "contrast-5+fog-1", "contrast-5+fog-2"]
+    given_order = 'first = ["fog"]\nsecond = ["contrast-5"]\nseverities = [1, 2]\norders = "given"'
+    assert ids(given_order) == ["fog-1+contrast-5", "fog-2+contrast-5"]
     levels = 'first = ["black_lines"]\nsecond = ["fade_black"]\nlevels = [1]\nsecond_levels = [2]\norders = "given"'
     assert ids(levels) == ["black_lines-01+fade_black-02"]
-    own = resolved_sets('first = ["gn010"]\nsecond = ["fade_black"]\nlevels = [2]\nrole = "train"', own=NAMED_STAGES)
-    assert {(s.id, s.role) for s in own} == {("gn010+fade_black-02", "train"), ("fade_black-02+gn010", "train")}
+    custom = resolved_sets(
+        'first = ["gn010"]\nsecond = ["fade_black"]\nlevels = [2]\nrole = "train"', custom=NAMED_STAGES
+    )
+    assert {(s.id, s.role) for s in custom} == {("gn010+fade_black-02", "train"), ("fade_black-02+gn010", "train")}
     assert ids('first = ["fog", "snow"]\nsecond = ["fog", "snow"]\nseverities = [1]\nsame = false')[0] == "fog-1+snow-1"
 
 
-def test_severity_0_and_level_0_are_the_clean_images():
+def test_severity_0_and_level_0_are_clean_images():
     """Severity 0 means the clean image, as in ``corrupt(image, "fog", severity=0)``."""
     clean = ('corruptions = ["fog", "snow"]\nseverities = [0, 2]', 'corruptions = ["fade_black"]\nlevels = [0, 1]')
     assert ids(*clean) == ["clean", "fog/2", "snow/2", "fade_black/01"]
@@ -62,12 +64,12 @@ def test_severity_0_and_level_0_are_the_clean_images():
         "snow-2+fog-2": (),
     }
     named = resolved_sets(
-        'first = ["gn010"]\nsecond = ["fog"]\nseverities = [0, 1]\norders = "given"', own=NAMED_STAGES
+        'first = ["gn010"]\nsecond = ["fog"]\nseverities = [0, 1]\norders = "given"', custom=NAMED_STAGES
     )
     assert [(s.id, s.aliases) for s in named] == [("gn010", ("gn010+fog-0",)), ("gn010+fog-1", ())]
 
 
-def test_a_corruption_paired_with_itself_draws_twice():
+def test_corruption_paired_with_itself_draws_twice():
     (spec,) = resolved_sets('first = ["gaussian_noise"]\nsecond = ["gaussian_noise"]\nseverities = [2]')
     assert spec.id == "gaussian_noise-2+gaussian_noise-2"
     one, two = chain_keys(spec.stages, 0)
@@ -79,7 +81,7 @@ def test_a_corruption_paired_with_itself_draws_twice():
     assert abs(twice.std() / once.std() - 1) < 0.05
 
 
-def test_chains_aliases_and_roles():
+def test_chains_have_aliases_and_roles():
     parameters = '{corruption = "gaussian_noise", parameters = {sigma = 0.1}}'
     specs = resolved_sets(
         'clean = true\naliases = ["original"]',
@@ -105,9 +107,9 @@ def test_chains_aliases_and_roles():
     assert [(s.id, s.aliases) for s in twice] == [("fog/3", ("foggy", "mist")), ("fog/4", ())]
 
 
-def test_mistakes_in_sets():
+def test_set_errors_are_reported():
     sets, pairs, clean = "[[sets]]\n", "[[pairs]]\n", "[[sets]]\nclean = true\n"
-    for text, *said in (
+    for text, *messages in (
         (
             f'{sets}corruptions = ["uniform_noise", "fisheye", "fog"]\nrole = "test"\n'
             f'{pairs}first = ["fog-1"]\nsecond = ["fisheye-2"]\nrole = "validation"\n',
@@ -167,8 +169,8 @@ def test_mistakes_in_sets():
         ("", "the recipe has neither [[sets]] nor [[pairs]]"),
     ):
         lines = recipe_errors(HEAD + text)
-        assert len(lines) == len(said), lines
-        assert all(part in line for part, line in zip(said, lines, strict=True)), lines
+        assert len(lines) == len(messages), lines
+        assert all(part in line for part, line in zip(messages, lines, strict=True)), lines
 
 
 def named_stages(**counts):
@@ -183,7 +185,7 @@ def named_stages(**counts):
     return "\n".join(lines) + "\n", names
 
 
-def test_more_than_20000_sets_are_refused_with_their_number_before_they_are_made():
+def test_more_than_20000_sets_are_rejected_before_creation():
     own, names = named_stages(brightness=500)
     of_two, both = named_stages(brightness=101, contrast=100)
     severities = [1 + i / 100 for i in range(401)]

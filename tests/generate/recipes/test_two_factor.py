@@ -34,7 +34,7 @@ def crops(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def built(crops, tmp_path_factory):
+def full_build(crops, tmp_path_factory):
     return build("two-factor-69", crops, tmp_path_factory.mktemp("69"), samples=COUNT, **OPTIONS)
 
 
@@ -62,26 +62,26 @@ def test_table_4_is_numbered_as_published():
     assert all(s.stages == test[s.id] for s in training)
 
 
-def test_69_names_53_conditions(built):
-    sets = {s.id: s for s in built.manifest.sets}
-    known = {name: s.id for s in sets.values() for name in (s.id, *s.aliases)}
-    types = [n for n in known if re.fullmatch(r"type \d+", n)]
+def test_69_names_cover_53_conditions(full_build):
+    sets = {s.id: s for s in full_build.manifest.sets}
+    digests = {name: s.id for s in sets.values() for name in (s.id, *s.aliases)}
+    types = [n for n in digests if re.fullmatch(r"type \d+", n)]
     assert sorted(int(t.split()[1]) for t in types) == list(range(1, 70))
     assert len(sets) == len({s.pixel_digest for s in sets.values()}) == 53
     assert {s.count for s in sets.values()} == {COUNT}
-    assert Counter(len(sets[known[t]].stages) for t in types) == {2: 42, 1: 26, 0: 1}
-    assert known["SP0.1GA0.2"] != known["GA0.2SP0.1"]
+    assert Counter(len(sets[digests[t]].stages) for t in types) == {2: 42, 1: 26, 0: 1}
+    assert digests["SP0.1GA0.2"] != digests["GA0.2SP0.1"]
     aliases = ["SP0GA0.1", "type 2", "sp000+ga010", "ga010+sp000", "GA0.1SP0", "type 24"]
     assert sets["ga010"].aliases == aliases
 
 
-def test_sets_with_one_first_stage_share_its_work_and_its_pixels(built, crops):
+def test_sets_with_same_first_stage_share_its_computation_and_pixels(full_build, crops):
     """The second factor, applied to the stored images of the first, gives the stored images of both factors, because
     the first factor draws the same random numbers in both sets.
     """
-    planned = plan("two-factor-69", crops, samples=COUNT, jobs=1)
-    assert (planned.stages_applied, planned.stages_naive) == (52, 110)
-    data, rows = corruptset.open(built.directory), range(0, COUNT, 3)
+    build_plan = plan("two-factor-69", crops, samples=COUNT, jobs=1)
+    assert (build_plan.stages_applied, build_plan.stages_naive) == (52, 110)
+    data, rows = corruptset.open(full_build.directory), range(0, COUNT, 3)
     by_id = {s.id: s for s in load_recipe("two-factor-69").resolve().sets}
     keys = [data.samples[i].id for i in rows]
     for first, second in [("sp010", "ro030"), ("sp020", "ro-60"), ("ga010", "sp010"), ("ro030", "sp015")]:
@@ -91,43 +91,43 @@ def test_sets_with_one_first_stage_share_its_work_and_its_pixels(built, crops):
         if second.startswith("ro"):  # the stage is deterministic, so it can be applied directly
             assert np.array_equal(corruptset.corrupt(stored, [stages[1]], key=keys), both)
         else:  # salt and pepper noise does not change most values of the first stage
-            kept = (both != 0) & (both != 255)
-            assert kept.mean() > 0.3  # a large part of a rotated image is black
-            assert np.array_equal(both[kept], stored[kept])
+            unclipped = (both != 0) & (both != 255)
+            assert unclipped.mean() > 0.3  # a large part of a rotated image is black
+            assert np.array_equal(both[unclipped], stored[unclipped])
 
 
-def test_a_part_of_the_69_is_the_same_alone(built, crops, tmp_path):
-    known, data = {s.id: s for s in built.manifest.sets}, corruptset.open(built.directory)
+def test_subset_of_69_sets_has_same_results(full_build, crops, tmp_path):
+    digests, data = {s.id: s for s in full_build.manifest.sets}, corruptset.open(full_build.directory)
     alone = build("two-factor-69", crops, tmp_path, samples=COUNT, sets=["SP0.15GA0.2", "RL60SP0.1"], **OPTIONS)
     assert [s.id for s in alone.manifest.sets] == ["ro-60+sp010", "sp015+ga020"]
-    for one in alone.manifest.sets:
-        assert (one.pixel_digest, one.aliases) == (known[one.id].pixel_digest, known[one.id].aliases)
+    for spec in alone.manifest.sets:
+        assert (spec.pixel_digest, spec.aliases) == (digests[spec.id].pixel_digest, digests[spec.id].aliases)
     # a build of fewer samples contains the same images
-    made = build("two-factor-69", crops, tmp_path / "few", samples=10, sets=["sp010+ga020"], **OPTIONS)
-    few, rows = corruptset.open(made.directory), {s.id: s.index for s in data.samples}
+    result = build("two-factor-69", crops, tmp_path / "few", samples=10, sets=["sp010+ga020"], **OPTIONS)
+    few, rows = corruptset.open(result.directory), {s.id: s.index for s in data.samples}
     shared_data = [s for s in few.samples if s.id in rows]
     assert shared_data
     for sample in shared_data:
         assert np.array_equal(few["sp010+ga020"].image(sample.index), data["sp010+ga020"].image(rows[sample.id]))
 
 
-def test_training_samples_must_not_be_test_samples(built, tmp_path):
+def test_training_samples_must_not_be_test_samples(full_build, tmp_path):
     test, own = a.random_crops(COUNT + 20), a.random_crops(16, seed=5)
     train = [tuple(np.concatenate([mine[:4], others]) for mine, others in zip(test, own, strict=True))]
     a.write_tar(tmp_path / "cifar-10-python.tar.gz", a.cifar10_python(a.random_crops(20, seed=6), train), "w:gz")
     training = f"cifar10:{tmp_path / 'cifar-10-python.tar.gz'}"
-    options = {"split": "train", "disjoint_from": str(built.directory), "jobs": 1}
+    options = {"split": "train", "disjoint_from": str(full_build.directory), "jobs": 1}
     with pytest.raises(BuildError) as error:
         build("two-factor-train", training, tmp_path, **options)
-    said = r"\d of the 20 samples are also samples of two-factor-69 in .*\n  train/0000\d is its sample test/0000\d"
-    assert re.search(said, str(error.value))
+    message = r"\d of the 20 samples are also samples of two-factor-69 in .*\n  train/0000\d is its sample test/0000\d"
+    assert re.search(message, str(error.value))
     assert not (tmp_path / "two-factor-train-1.0.0").exists()
     ids = [f"train/{i:05d}" for i in range(4, 20)]
-    made = build("two-factor-train", training, tmp_path, ids=ids, metrics=0, **options)
-    assert {(s.role, s.count) for s in made.manifest.sets} == {("train", 16)}
+    result = build("two-factor-train", training, tmp_path, ids=ids, metrics=0, **options)
+    assert {(s.role, s.count) for s in result.manifest.sets} == {("train", 16)}
 
 
-def test_imagenet_c_in_pairs():
+def test_two_factor_imagenet_c_contains_all_pairs():
     recipe = load_recipe("two-factor-imagenet-c")
     sets = recipe.resolve().sets
     fifteen = {t.corruption for s in load_recipe("imagenet-c").resolve().sets for t in s.stages}
@@ -135,13 +135,13 @@ def test_imagenet_c_in_pairs():
     assert len(sets) == 210
     assert {tuple(t.severity for t in s.stages) for s in sets} == {(3, 3)}
     assert all(s.stages == parse_chain(s.id, recipe.table()) for s in sets)
-    every = with_severities(recipe, range(1, 6)).resolve().sets
-    assert len(every) == len({s.id for s in every}) == 5250
+    all_sets = with_severities(recipe, range(1, 6)).resolve().sets
+    assert len(all_sets) == len({s.id for s in all_sets}) == 5250
     sides = own_recipe('[[pairs]]\nfirst = ["fog"]\nsecond = ["snow"]\nfirst_severities = [1]\nsecond_severities = [2]')
     assert [s.id for s in with_severities(sides, [3]).resolve().sets] == ["fog-3+snow-3", "snow-3+fog-3"]
 
 
-def test_images_of_several_sizes_need_folders(tmp_path):
+def test_images_of_several_sizes_require_folders(tmp_path):
     """The recipe keeps the sizes of the source, but an HDF5 array needs images of one size."""
     for side in (32, 40):
         small_builds.write_crops(tmp_path / str(side), classes=1, each=1, side=side)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corruptset.corruptions.keys import sample_key, stage_key
 from corruptset.generate.recipes.region_table import RegionTable
-from corruptset.generate.regions.block_draws import _below, drawn_places, grids_of
+from corruptset.generate.regions.block_draws import _draw_below, drawn_places, grids_of
 
 
 def plain_philox(counter, key):
@@ -17,7 +17,7 @@ def plain_philox(counter, key):
     return [a, b, c, d]
 
 
-def test_a_plain_shuffle_draws_the_same():
+def test_blocks_match_plain_shuffle():
     stage = int(stage_key(5, [("regions@1", {"kind": "crop", "side": 20, "block": 3})]))
     sample = int(sample_key("test/00012"))
     words = []
@@ -35,16 +35,16 @@ def test_a_plain_shuffle_draws_the_same():
     pinned = drawn_places(0, "ILSVRC2012_val_00000293", "crop", 75, (301, 426), 3, 4)
     assert pinned == [(9, 234), (199, 61), (247, 49), (252, 54)]
     # words beyond the last multiple are passed over
-    assert _below(3, iter([2**32 - 1, 5])) == 2
-    assert _below(2**31 + 1, iter([2**31 + 1, 2**31])) == 2**31
+    assert _draw_below(3, iter([2**32 - 1, 5])) == 2
+    assert _draw_below(2**31 + 1, iter([2**31 + 1, 2**31])) == 2**31
 
 
-def test_more_blocks_keep_the_first_ones_and_too_many_take_all():
+def test_more_blocks_extend_selection_and_excessive_number_selects_all():
     few, more, everything = (set(drawn_places(0, "a", "crop", 12, (21, 21), 3, n)) for n in (10, 40, 362))
     assert few < more < everything == {(y, x) for y in range(19) for x in range(19)}
 
 
-def test_no_other_side_moves_a_block():
+def test_blocks_are_independent_of_other_sides():
     both = grids_of(RegionTable(sides=(12, 20), out=32), 0, "a", 32, 32)
     one = grids_of(RegionTable(sides=(20,), out=64), 0, "a", 32, 32)
     assert [g for g in both if g.group == "s20"] == one

@@ -15,26 +15,28 @@ from corruptset.generate.regions.block_draws import grids_of
 
 
 @pytest.fixture
-def lines(monkeypatch):
+def draw_lines(monkeypatch):
     """Return a function that draws a sheet and returns its lines."""
-    kept, real = [], sheets.draw_sheet
-    monkeypatch.setattr(sheets, "draw_sheet", lambda lines, **more: (kept.extend(lines), real(lines, **more))[1])
+    sheet_rows, original = [], sheets.draw_sheet
+    monkeypatch.setattr(
+        sheets, "draw_sheet", lambda lines, **more: (sheet_rows.extend(lines), original(lines, **more))[1]
+    )
 
     def make(*arguments):
-        kept.clear()
+        sheet_rows.clear()
         assert sheets.region_sheet(*arguments).startswith(b"\x89PNG")
-        return list(kept)
+        return list(sheet_rows)
 
     return make
 
 
-def test_of_each_size_an_anchor_its_neighbours_and_its_shrinks(lines):
+def test_sheet_shows_anchor_neighbours_and_shrinks_of_each_size(draw_lines):
     image, recipe = photograph(160, 130), load_recipe("fragile-imagenet")
-    found, groups = lines(image, recipe, 3, "pic"), recipe.regions.groups(160, 130)
-    assert len(found) == 4 * len(groups)
+    result, groups = draw_lines(image, recipe, 3, "pic"), recipe.regions.groups(160, 130)
+    assert len(result) == 4 * len(groups)
     blocks = [g for g in grids_of(recipe.regions, 3, "pic", 160, 130) if g.role == "base"]
     for number, group in enumerate(groups):
-        heading, *rows = found[4 * number : 4 * number + 4]
+        heading, *rows = result[4 * number : 4 * number + 4]
         side, top, left = map(int, re.search(r"side (\d+) at y (\d+), x (\d+)", heading.label).groups())
         assert any((b.side, b.y0 + 1, b.x0 + 1) == (group.side, top, left) for b in blocks)
         for step, row in zip((-1, 0, 1), rows, strict=True):
@@ -46,18 +48,18 @@ def test_of_each_size_an_anchor_its_neighbours_and_its_shrinks(lines):
                 assert np.array_equal(images[5 + across], reference_crop(image, shrunk, 224))
 
 
-def test_small_ones_are_enlarged_and_embedded_ones_have_no_shrinks(lines):
+def test_small_regions_are_enlarged_and_embedded_ones_have_no_shrinks(draw_lines):
     image = small_images(1)[0]
-    found = lines(image, load_recipe("location-cifar10"), 0, "a")
-    assert [len(line.cells) for line in found] == [0, 3, 3, 3] * 2
-    assert "side 12 at y 10, x 10" in found[0].label
-    assert np.array_equal(found[2].cells[1][1], reference_embedding(image, (12, 10, 10), 32))
+    recipe = draw_lines(image, load_recipe("location-cifar10"), 0, "a")
+    assert [len(line.cells) for line in recipe] == [0, 3, 3, 3] * 2
+    assert "side 12 at y 10, x 10" in recipe[0].label
+    assert np.array_equal(recipe[2].cells[1][1], reference_embedding(image, (12, 10, 10), 32))
 
 
-def test_what_cannot_be_shown():
-    for size, recipe, error, said in (
+def test_sheet_rejects_unsuitable_requests():
+    for size, recipe, error, message in (
         (60, "imagenet-c", RecipeError, r"imagenet-c has no \[regions\]"),
         (12, "fragile-cifar10", SourceError, "The image a is 12x12, too small for the recipe's regions"),
     ):
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             sheets.region_sheet(photograph(size, size), load_recipe(recipe), 0, "a")

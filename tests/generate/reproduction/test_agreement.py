@@ -47,23 +47,23 @@ def textures(folder: Path, levels: dict[str, int]) -> Path:
     return folder
 
 
-def test_another_source_other_code_and_other_textures(tmp_path: Path) -> None:
+def test_differences_in_source_code_and_textures_are_reported(tmp_path: Path) -> None:
     (tmp_path / "frosty.toml").write_text(RECIPE)
-    source, own = write_photos(tmp_path / "photos", each=1), textures(tmp_path / "own", {"a": 200, "b": 220})
-    options: dict[str, Any] = {"jobs": 1, "metrics": 0, "storage": "folder", "frost_textures": own, "page": False}
-    built = build(tmp_path / "frosty.toml", source, tmp_path / "one", **options)
-    root, out = built.directory, tmp_path / "two"
-    assert [t.name for t in built.manifest.textures] == ["a.png", "b.png"]
+    source, custom = write_photos(tmp_path / "photos", each=1), textures(tmp_path / "own", {"a": 200, "b": 220})
+    options: dict[str, Any] = {"jobs": 1, "metrics": 0, "storage": "folder", "frost_textures": custom, "page": False}
+    result = build(tmp_path / "frosty.toml", source, tmp_path / "one", **options)
+    root, out = result.directory, tmp_path / "two"
+    assert [t.name for t in result.manifest.textures] == ["a.png", "b.png"]
     min(root.rglob("images/**/*.png")).unlink()  # something to repair
-    left = sorted(root.rglob("*"))
+    remaining = sorted(root.rglob("*"))
 
     def refused(error: type[Exception], match: str, **options: Any) -> None:
         for front, do in AGAIN.items():
             if front == "open" and "source" in options:
                 continue  # without a source it opens what is stored
             with pytest.raises(error, match=match):
-                do(root, out, **{"source": source, "frost_textures": own} | options)
-            assert sorted(root.rglob("*")) == left
+                do(root, out, **{"source": source, "frost_textures": custom} | options)
+            assert sorted(root.rglob("*")) == remaining
             assert not out.exists()
 
     with changed_revision():
@@ -74,21 +74,21 @@ def test_another_source_other_code_and_other_textures(tmp_path: Path) -> None:
         refused(VerificationError, "built with different frost textures", frost_textures=folder)
     refused(SourceError, "built from the source 'folder'.*Pass it with --source", source=None)
     image = tmp_path / "photos/b/0.png"
-    good = image.read_bytes()
+    original = image.read_bytes()
     Image.new("RGB", (90, 80)).save(image)
     refused(
         SourceError, r"not the source from which .* was built:\n  b/0: is sha256:\w+, expected sha256:\w+\nPass the"
     )
     image.unlink()
     refused(SourceError, "b/0: is not in the source")
-    image.write_bytes(good)
-    done = {front: do(root, out, source=source, frost_textures=own) for front, do in AGAIN.items()}
-    assert {p.kind for p in done["rederive"].problems} == {"missing"}
-    assert done["repair"].ok
-    assert done["rebuild"].built.digest == done["open"].digest == built.digest
+    image.write_bytes(original)
+    results = {front: do(root, out, source=source, frost_textures=custom) for front, do in AGAIN.items()}
+    assert {p.kind for p in results["rederive"].problems} == {"missing"}
+    assert results["repair"].ok
+    assert results["rebuild"].built.digest == results["open"].digest == result.digest
 
 
-def made(recipe: str | Path, source: str, out: Path) -> Built:
+def build_clean(recipe: str | Path, source: str, out: Path) -> Built:
     return build(recipe, source, out, sets=["clean"], storage="hdf5", metrics=0, jobs=1, page=False)
 
 
@@ -98,7 +98,7 @@ def cifar(root: Path) -> str:
 
 
 @pytest.mark.parametrize(("scheme", "field"), [("folder", "name"), ("folder", "folder"), ("cifar10", "name")])
-def test_class_names_that_changed_places(
+def test_exchanged_class_names_are_reported(
     shared_data: small_builds.SharedData, tmp_path: Path, scheme: str, field: str
 ) -> None:
     """Class names are part of a benchmark, because the digest covers them, so the source is compared with them."""
@@ -107,7 +107,7 @@ def test_class_names_that_changed_places(
     if scheme == "folder":
         recipe = shared_data.recipe(more="[[sets]]\nclean = true\n")
         source = f"folder:{shared_data.crops(classes=3, each=1)}"
-    root = made(recipe, source, tmp_path / "out").directory
+    root = build_clean(recipe, source, tmp_path / "out").directory
     digest = corruptset.open(root).digest
     swap_classes(root, field)
     problems = corruptset.verify(root, jobs=1).problems
@@ -118,19 +118,19 @@ def test_class_names_that_changed_places(
     problems = corruptset.verify(root, rederive=1, source=source, jobs=1).problems
     assert [(p.path, p.kind) for p in problems] == [("manifest.json", "rederive")] * 2
     assert all(f"class {i}" in p.detail and "but recorded as" in p.detail for i, p in enumerate(problems))
-    refused = r"classes of the source differ from those of .*:\n.* class 0 .*\n.* class 1 .*\nPass the source"
+    message = r"classes of the source differ from those of .*:\n.* class 0 .*\n.* class 1 .*\nPass the source"
     next(root.glob("hdf5/*.h5")).unlink()
     for front in ("rebuild", "repair"):
-        with pytest.raises(SourceError, match=refused):
+        with pytest.raises(SourceError, match=message):
             AGAIN[front](root, tmp_path / "again", source=source)
     assert not (tmp_path / "again").exists()
 
 
-def test_a_source_that_only_numbers_its_classes_says_nothing_of_names(tmp_path: Path) -> None:
+def test_source_with_numbered_classes_does_not_check_names(tmp_path: Path) -> None:
     """Shards that were copied out of a build contain only pixels and labels."""
-    built = made("cifar10-c", cifar(tmp_path), tmp_path / "out")
-    (shard,) = built.directory.glob("hdf5/*.h5")
+    directory = build_clean("cifar10-c", cifar(tmp_path), tmp_path / "out")
+    (shard,) = directory.directory.glob("hdf5/*.h5")
     shutil.copyfile(shard, tmp_path / "alone.h5")
     alone = open_source(f"hdf5:{tmp_path / 'alone.h5'}", images="images", labels="labels")
     for source in (open_source(f"hdf5:{shard}"), alone):
-        assert class_differences(built.manifest, source) == []
+        assert class_differences(directory.manifest, source) == []

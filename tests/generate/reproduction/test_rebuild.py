@@ -31,113 +31,125 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def release(whole: Built, tmp_path: Path) -> Path:
-    return copy_records(whole.directory, tmp_path / "release")
+def release(whole_build: Built, tmp_path: Path) -> Path:
+    return copy_records(whole_build.directory, tmp_path / "release")
 
 
 @pytest.fixture
-def again(release: Path, tmp_path: Path) -> Callable[[], Rebuilt]:
+def rebuild_release(release: Path, tmp_path: Path) -> Callable[[], Rebuilt]:
     """Rebuild the release into one folder."""
     return lambda: rebuild(release, out=tmp_path / "out", jobs=1)
 
 
-def parts_of(out: Path) -> list[Path]:
+def part_files(out: Path) -> list[Path]:
     return list((out / "out").glob("*/.corruptset/parts/*.json"))
 
 
-def test_the_same_bytes_come_back_at_once_or_set_by_set(
-    release: Path, whole: Built, lossless: Built, tmp_path: Path, files: Files
+def test_rebuild_restores_bytes_together_or_set_by_set(
+    release: Path, whole_build: Built, lossless_build: Built, tmp_path: Path, files: Files
 ) -> None:
-    made, again = (rebuild(place, out=tmp_path / "out", jobs=1) for place in (release / "manifest.json", release))
-    assert files(made.built.directory) == files(whole.directory)
-    assert (made.whole, made.identical, made.built.digest) == (True, True, whole.digest)
-    assert (again.built.images, again.identical) == (0, True)
-    small = pack_and_unpack_records(lossless.directory, tmp_path)
+    result, repeated = (rebuild(place, out=tmp_path / "out", jobs=1) for place in (release / "manifest.json", release))
+    assert files(result.built.directory) == files(whole_build.directory)
+    assert (result.whole, result.identical, result.built.digest) == (True, True, whole_build.digest)
+    assert (repeated.built.images, repeated.identical) == (0, True)
+    small = pack_and_unpack_records(lossless_build.directory, tmp_path)
     some = rebuild(small, out=tmp_path / "some", sets=["contrast/*"], jobs=1)
     assert {s.id for s in some.built.manifest.sets} == {"contrast/1", "contrast/3"}
-    with pytest.raises(BuildError, match=r"is finished, so it is not changed, but it lacks .* Choose another --out"):
+    with pytest.raises(
+        BuildError, match=r"is a finished dataset, which is never changed\. It lacks .* Choose another --out"
+    ):
         rebuild(small, out=tmp_path / "some", jobs=1)
     rest = rebuild(small, out=tmp_path / "rest", jobs=1)
     assert [(part.whole, part.identical) for part in (some, rest)] == [(False, True), (True, True)]
-    assert files(rest.built.directory) == files(lossless.directory)
+    assert files(rest.built.directory) == files(lossless_build.directory)
 
 
-def test_a_selection_and_bad_images_are_those_of_the_manifest(small_recipe: Path, tmp_path: Path, files: Files) -> None:
+def test_selection_and_excluded_images_come_from_manifest(small_recipe: Path, tmp_path: Path, files: Files) -> None:
     source = write_photos(tmp_path / "photos")
     (tmp_path / "photos" / "a" / "1.png").write_bytes(b"no image")
     (tmp_path / "ids.txt").write_text("a/0\na/1\nb/2\n")
-    built = build(
+    result = build(
         small_recipe, source, tmp_path / "one", jobs=1, ids=tmp_path / "ids.txt", skip_bad=True, coupling="severity",
         seed=9, sets=["gaussian_noise/*", "clean"], storage="hdf5", metrics=1, scale="side",
     )  # fmt: skip
-    assert [e.path for e in built.manifest.excluded] == ["a/1.png"]
-    made = rebuild(copy_records(built.directory, tmp_path / "release"), source, tmp_path / "two", jobs=1)
-    assert files(made.built.directory) == files(built.directory)
+    assert [e.path for e in result.manifest.excluded] == ["a/1.png"]
+    restored = rebuild(copy_records(result.directory, tmp_path / "release"), source, tmp_path / "two", jobs=1)
+    assert files(restored.built.directory) == files(result.directory)
 
 
-def test_sets_of_several_runs_come_back(shared_data: small_builds.SharedData, tmp_path: Path, files: Files) -> None:
+def test_sets_of_several_chunks_are_restored(
+    shared_data: small_builds.SharedData, tmp_path: Path, files: Files
+) -> None:
     """If a build has several chunks, the first image of a part is not the first image of the set."""
     crops = {"classes": 3, "each": 4}
     for number, options in enumerate(({"storage": "folder", "sets": ["contrast/*"]}, {"sets": ["contrast/1"]})):
-        built = shared_data.build(crops=crops, **options)
-        of, out = (copy_records, pack_and_unpack_records)[number % 2], tmp_path / f"{number}"
-        made = rebuild(of(built, out / "release"), f"folder:{shared_data.crops(**crops)}", out, jobs=1)
-        assert files(made.built.directory) == files(built), options
-    assert len(list(built.glob("hdf5/contrast/1-*.h5"))) == 2
-    assert verify_directory(built).ok
+        directory = shared_data.build(crops=crops, **options)
+        copy_release, out = (copy_records, pack_and_unpack_records)[number % 2], tmp_path / f"{number}"
+        result = rebuild(copy_release(directory, out / "release"), f"folder:{shared_data.crops(**crops)}", out, jobs=1)
+        assert files(result.built.directory) == files(directory), options
+    assert len(list(directory.glob("hdf5/contrast/1-*.h5"))) == 2
+    assert verify_directory(directory).ok
 
 
-def test_it_resumes_and_compares_what_an_earlier_call_made(
-    again: Callable[[], Rebuilt], whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+def test_rebuild_resumes_and_compares_earlier_results(
+    rebuild_release: Callable[[], Rebuilt],
+    whole_build: Built,
+    tmp_path: Path,
+    files: Files,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Existing parts may come from a call that was killed before it compared them, or from another machine."""
-    real, calls = worker.write_sidecar, []
+    original, calls = worker.write_sidecar, []
 
     def commit(*arguments: Any) -> None:
-        real(*arguments)
+        original(*arguments)
         calls.append(arguments[1])
         if len(calls) in (1, 3):
             raise Killed
 
     monkeypatch.setattr(worker, "write_sidecar", commit)
     with changed_pixels(), pytest.raises(Killed):
-        again()
-    assert len(parts_of(tmp_path)) == 1
+        rebuild_release()
+    assert len(part_files(tmp_path)) == 1
     with pytest.raises(Killed):
-        again()
+        rebuild_release()
     compared = r"(?s)images differ from those of .* \(\d+ were compared\).*corruption, .*: 8 "
     with pytest.raises(VerificationError, match=compared):
-        again()
+        rebuild_release()
     assert not list((tmp_path / "out").glob("*/manifest.json"))
-    assert files(again().built.directory) == files(whole.directory)
+    assert files(rebuild_release().built.directory) == files(whole_build.directory)
     # all but the wrong part were made once
     assert sorted(calls) == sorted([*set(calls), calls[0]])
 
 
-def test_other_decoding_the_release_itself_and_a_build_of_other_pixels_are_refused(
-    again: Callable[[], Rebuilt], whole: Built, small_recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_rebuild_rejects_different_decoding_own_release_and_different_pixels(
+    rebuild_release: Callable[[], Rebuilt],
+    whole_build: Built,
+    small_recipe: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    real = builds.load_clean
+    original = builds.load_clean
     decoded = r"the clean image has the digest blake3:\w+, but .* decoded or resized differently here"
     with monkeypatch.context() as patch:
-        patch.setattr(builds, "load_clean", lambda *a: real(*a) ^ np.uint8(1))
+        patch.setattr(builds, "load_clean", lambda *a: original(*a) ^ np.uint8(1))
         with pytest.raises(VerificationError, match=decoded):
-            again()
+            rebuild_release()
     assert not (tmp_path / "out").exists()
     with pytest.raises(BuildError, match="is the release itself"):
-        rebuild(copy_records(whole.directory, tmp_path / "self" / "small-1.0.0"), out=tmp_path / "self")
+        rebuild(copy_records(whole_build.directory, tmp_path / "self" / "small-1.0.0"), out=tmp_path / "self")
     with changed_pixels("contrast/1"):
-        made = build(small_recipe, "sample", tmp_path / "out", jobs=1)
+        result = build(small_recipe, "sample", tmp_path / "out", jobs=1)
     other = r"already existed, and its sets differ from those of the manifest:\n  contrast/1: has blake3:"
     with pytest.raises(VerificationError, match=other):
-        again()
-    assert (made.directory / "manifest.json").exists()
+        rebuild_release()
+    assert (result.directory / "manifest.json").exists()
 
 
-def test_where_a_difference_begins(
+def test_first_difference_is_located(
     release: Path,
-    again: Callable[[], Rebuilt],
-    whole: Built,
+    rebuild_release: Callable[[], Rebuilt],
+    whole_build: Built,
     tmp_path: Path,
     files: Files,
     monkeypatch: pytest.MonkeyPatch,
@@ -157,38 +169,38 @@ def test_where_a_difference_begins(
     with monkeypatch.context() as patch:
         patch.setattr(worker, "load_clean", load)
         patch.setattr(tree, "walk", walk)
-        with pytest.raises(VerificationError) as caught:
-            again()
-    said = str(caught.value)
+        with pytest.raises(VerificationError) as exc_info:
+            rebuild_release()
+    message = str(exc_info.value)
     ids = [json.loads(line)["id"] for line in (release / "samples.jsonl").read_text("utf-8").splitlines()]
-    assert f"decoding or preprocessing: 1 ({ids[2]})" in said
-    assert f"corruption, contrast/3: 1 ({ids[5]})" in said
-    assert said.count("corruption, ") == 1
+    assert f"decoding or preprocessing: 1 ({ids[2]})" in message
+    assert f"corruption, contrast/3: 1 ({ids[5]})" in message
+    assert message.count("corruption, ") == 1
     # parts that came out otherwise are not kept, and others are, so the same call ends well
     with changed_pixels("contrast/1"):
         with pytest.raises(VerificationError, match="corruption, contrast/1: 8 "):
-            again()
-        kept = [path.read_text() for path in parts_of(tmp_path)]
+            rebuild_release()
+        sidecar_texts = [path.read_text() for path in part_files(tmp_path)]
         monkeypatch.setattr(rebuilding, "MAX_DIFFERING", 8)
         with pytest.raises(VerificationError, match=r"contrast/1: 8 \("):
-            again()
-    assert kept
-    assert not any('"contrast/1"' in part for part in kept)
+            rebuild_release()
+    assert sidecar_texts
+    assert not any('"contrast/1"' in part for part in sidecar_texts)
     assert not (tmp_path / "out" / "small-1.0.0" / "manifest.json").exists()
-    assert files(again().built.directory) == files(whole.directory)
+    assert files(rebuild_release().built.directory) == files(whole_build.directory)
 
 
-def test_other_encoded_bytes_are_said_and_are_no_failure(
-    again: Callable[[], Rebuilt], whole: Built, monkeypatch: pytest.MonkeyPatch
+def test_different_encoding_is_reported_but_not_failure(
+    rebuild_release: Callable[[], Rebuilt], whole_build: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = ImageEncoding.encode
-    monkeypatch.setattr(ImageEncoding, "encode", lambda self, image: real(self, image) + b"\n")
-    made = again()
-    assert (made.built.digest, made.identical) == (whole.digest, False)
-    assert made.other_images == 8 * len(whole.manifest.sets)
-    assert not replace(made, other_images=0).identical
-    assert {"manifest.json", "sets/contrast/1.jsonl"} <= set(made.other_files)
-    assert "are the recorded ones" in made.advice
+    original = ImageEncoding.encode
+    monkeypatch.setattr(ImageEncoding, "encode", lambda self, image: original(self, image) + b"\n")
+    result = rebuild_release()
+    assert (result.built.digest, result.identical) == (whole_build.digest, False)
+    assert result.other_images == 8 * len(whole_build.manifest.sets)
+    assert not replace(result, other_images=0).identical
+    assert {"manifest.json", "sets/contrast/1.jsonl"} <= set(result.other_files)
+    assert "are the recorded ones" in result.advice
 
 
 def _edit(path: Path, old: str, new: str) -> None:
@@ -207,35 +219,35 @@ def _other_rows(release: Path) -> None:
     rows.write_bytes(data)
 
 
-def test_a_release_that_contradicts_itself_is_refused(whole: Built, tmp_path: Path) -> None:
-    rows, said = "sets/contrast/1.jsonl", "is damaged, so no images can be computed from it"
+def test_inconsistent_release_is_rejected(whole_build: Built, tmp_path: Path) -> None:
+    rows, message = "sets/contrast/1.jsonl", "is damaged, so no images can be computed from it"
     damages: list[tuple[Callable[[Path], Any], bool, str]] = [
-        (lambda r: _edit(r / rows, "0", "1"), True, said),
-        (lambda r: (r / rows).unlink(), True, said),
-        (lambda r: _edit(r / "samples.jsonl", '"label": 0', '"label": 1'), True, said),
-        (lambda r: _edit(r / "manifest.json", '"license": "', '"license": "x'), True, said),
-        (lambda r: _edit(r / "manifest.json", '"seed": 0', '"seed": 1'), False, said),
-        (lambda r: _edit(r / "manifest.json", '"sigma": 0.3', '"sigma": -0.3'), False, said),
+        (lambda r: _edit(r / rows, "0", "1"), True, message),
+        (lambda r: (r / rows).unlink(), True, message),
+        (lambda r: _edit(r / "samples.jsonl", '"label": 0', '"label": 1'), True, message),
+        (lambda r: _edit(r / "manifest.json", '"license": "', '"license": "x'), True, message),
+        (lambda r: _edit(r / "manifest.json", '"seed": 0', '"seed": 1'), False, message),
+        (lambda r: _edit(r / "manifest.json", '"sigma": 0.3', '"sigma": -0.3'), False, message),
         (_other_rows, False, "but the rows have blake3:"),
     ]
     for number, (damage, sums, match) in enumerate(damages):
-        release = copy_records(whole.directory, tmp_path / f"{number}")
+        release = copy_records(whole_build.directory, tmp_path / f"{number}")
         damage(release)
         if not sums:
             (release / "SHA256SUMS").unlink()
         with pytest.raises(VerificationError, match=match):
             rebuild(release, out=tmp_path / "out", jobs=1)
-    small = pack_and_unpack_records(whole.directory, tmp_path)
+    small = pack_and_unpack_records(whole_build.directory, tmp_path)
     (small / "PARTIAL.json").unlink()
     with pytest.raises(VerificationError, match=r"sets/contrast/1\.jsonl: unreadable: No such file"):
         rebuild(small, out=tmp_path / "out", jobs=1)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_set_with_another_digest_is_named(whole: Built, tmp_path: Path, files: Files) -> None:
-    release = pack_and_unpack_records(whole.directory, tmp_path)
-    named = r"corruption, contrast/1: 1 \(its digest is blake3:\w+, but blake3:"
-    with changed_pixels("contrast/1"), pytest.raises(VerificationError, match=named):
+def test_set_with_different_digest_is_named(whole_build: Built, tmp_path: Path, files: Files) -> None:
+    release = pack_and_unpack_records(whole_build.directory, tmp_path)
+    message = r"corruption, contrast/1: 1 \(its digest is blake3:\w+, but blake3:"
+    with changed_pixels("contrast/1"), pytest.raises(VerificationError, match=message):
         rebuild(release, out=tmp_path / "out", jobs=1)
     assert not list((tmp_path / "out").glob("*/manifest.json"))
-    assert files(rebuild(release, out=tmp_path / "out", jobs=1).built.directory) == files(whole.directory)
+    assert files(rebuild(release, out=tmp_path / "out", jobs=1).built.directory) == files(whole_build.directory)

@@ -3,13 +3,13 @@
 from corruptset.generate.sinks.set_writer import write_file
 
 
-def test_an_image_that_is_written_again_has_nothing_of_a_longer_one(tmp_path):
+def test_rewritten_image_keeps_nothing_of_longer_one(tmp_path):
     for value in (b"one", b"2"):
         write_file(str(tmp_path / "image"), value)
         assert (tmp_path / "image").read_bytes() == value
 
 
-def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(tmp_path):
+def test_link_in_place_of_file_is_replaced_and_not_followed(tmp_path):
     outside, image = tmp_path / "outside", tmp_path / "image"
     outside.write_bytes(b"mine")
     image.symlink_to(outside)

@@ -20,7 +20,7 @@ HUNDRED = {
 }
 
 
-def test_every_form_of_cifar10_is_the_same_source(tmp_path):
+def test_every_format_of_cifar10_is_same_source(tmp_path):
     python, binary = a.cifar10_python(TEST, TRAIN), a.cifar10_binary(TEST, TRAIN)
     a.write_files(tmp_path, python | binary)
     paths = [tmp_path / "cifar-10-batches-py", tmp_path / "cifar-10-batches-bin", tmp_path / "around"]
@@ -48,22 +48,22 @@ def test_every_form_of_cifar10_is_the_same_source(tmp_path):
         readers = source, pickle.loads(pickle.dumps(source))
         assert readers[1].samples == source.samples
         for i in random.Random(2).choices(range(len(images)), k=40):  # rows can be read in any order, in any process
-            loaded = readers[i % 2].load(source.samples[i])
-            assert (np.array_equal(loaded.image, images[i]), loaded.sha256) == (True, expected[i][3]), (path, i)
-            loaded.image[:] = 0  # the image is a copy
+            decoded = readers[i % 2].load(source.samples[i])
+            assert (np.array_equal(decoded.image, images[i]), decoded.sha256) == (True, expected[i][3]), (path, i)
+            decoded.image[:] = 0  # the image is a copy
         assert len(pickle.dumps(source)) < 40_000  # the pickled source contains no pixels
     source = open_source(f"cifar10:{paths[3]}")
     assert [s.id for s in source.samples] == [f"test/{i:05d}" for i in range(23)]
-    checked = check(source, source.samples)
-    assert (len(checked.good), checked.bad) == (23, [])
-    assert checked.good[5][1:] == (source.fingerprint(source.samples[5]), 32, 32, 3)
+    report = check(source, source.samples)
+    assert (len(report.good), report.bad) == (23, [])
+    assert report.good[5][1:] == (source.fingerprint(source.samples[5]), 32, 32, 3)
     assert open_source(f"cifar10:{paths[3]}", split="train").samples[-1].id == "train/00024"
     a.check_refused(f"cifar10:{paths[3]}", "--split is 'tests'; expected one of test, train, all", split="tests")
     a.check_refused(f"cifar10:{paths[3]}", "has no option --labels", labels="x.csv")
     a.check_refused(f"folder:{tmp_path}", "The source folder has no option --split", split="test")
 
 
-def test_cifar100_fine_and_coarse(tmp_path):
+def test_cifar100_has_fine_and_coarse_labels(tmp_path):
     a.write_files(tmp_path, a.cifar100_python(HUNDRED) | a.cifar100_binary(HUNDRED))
     paths = [tmp_path / "cifar-100-python", tmp_path / "cifar-100-binary"]
     paths.append(a.write_files(tmp_path / "again", a.cifar100_python(HUNDRED, dump=a.modern_batch(2))))
@@ -79,11 +79,11 @@ def test_cifar100_fine_and_coarse(tmp_path):
     )
     a.check_refused(f"cifar100:{paths[0]}", "--labels is 'rough'; expected one of fine, coarse", labels="rough")
     a.check_refused(
-        f"cifar10:{paths[0]}", r"no batches.meta.txt \(or batches.meta\), which .* it contains .*meta, test, train"
+        f"cifar10:{paths[0]}", r"no batches.meta.txt \(or batches.meta\), which .* It contains .*meta, test, train"
     )
 
 
-def test_batches_that_are_not_as_published(tmp_path):
+def test_unpublished_batches_are_rejected(tmp_path):
     images, labels = TEST
     rows = a.channel_planes(images)
 
@@ -106,36 +106,36 @@ def test_batches_that_are_not_as_published(tmp_path):
     binary = [
         ({"test_batch.bin": a.binary_rows(images, labels[:, None])[:-1]}, "not a multiple of the row size 3073"),
         ({"batches.meta.txt": b""}, "it has none"),
-        ({"data_batch_5.bin": None}, r"has no data_batch_5\.bin of the split train; it contains .*data_batch_1\.bin"),
+        ({"data_batch_5.bin": None}, r"has no data_batch_5\.bin of the split train\. It contains .*data_batch_1\.bin"),
     ]
-    for i, (change, said) in enumerate(python + binary):
-        whole = a.cifar10_python(TEST) if i < len(python) else a.cifar10_binary(TEST, TRAIN)
-        files = {name.rpartition("/")[2]: data for name, data in whole.items()} | change
+    for i, (change, message) in enumerate(python + binary):
+        original = a.cifar10_python(TEST) if i < len(python) else a.cifar10_binary(TEST, TRAIN)
+        files = {name.rpartition("/")[2]: data for name, data in original.items()} | change
         a.write_files(tmp_path / str(i), {name: data for name, data in files.items() if data is not None})
-        a.check_refused(f"cifar10:{tmp_path / str(i)}", said, split="all" if "train" in said else None)
+        a.check_refused(f"cifar10:{tmp_path / str(i)}", message, split="all" if "train" in message else None)
 
 
-def test_archives_that_are_not_as_downloaded(tmp_path):
-    whole = a.write_tar(tmp_path / "whole.tar.gz", a.cifar10_python(TEST, TRAIN), "w:gz").read_bytes()
-    flipped = bytearray(whole)
-    flipped[len(whole) // 2] ^= 0xFF
-    for data, said in (
-        *((whole[: int(len(whole) * share)], "is truncated in the middle of") for share in (0.1, 0.9, 0.9999)),
+def test_incomplete_archives_are_rejected(tmp_path):
+    content = a.write_tar(tmp_path / "whole.tar.gz", a.cifar10_python(TEST, TRAIN), "w:gz").read_bytes()
+    flipped = bytearray(content)
+    flipped[len(content) // 2] ^= 0xFF
+    for data, message in (
+        *((content[: int(len(content) * share)], "is truncated in the middle of") for share in (0.1, 0.9, 0.9999)),
         (bytes(flipped), "damaged"),
         (b"PK\x03\x04" + bytes(600), "is not a tar archive"),
     ):
         (tmp_path / "x.tar.gz").write_bytes(data)
-        a.check_refused(f"cifar10:{tmp_path / 'x.tar.gz'}", said)
+        a.check_refused(f"cifar10:{tmp_path / 'x.tar.gz'}", message)
     a.write_tar(tmp_path / "double.tar", a.cifar10_python(TEST) | {"other/test_batch": b"x"})
     a.check_refused(f"cifar10:{tmp_path / 'double.tar'}", "in several folders")
     a.check_refused(f"cifar10:{tmp_path}/nothing", r"nothing does not exist. Expected cifar10:PATH")
     a.check_refused("cifar10", "needs a path")
 
 
-def test_hidden_files_next_to_the_batches_are_ignored(tmp_path):
-    whole = a.cifar10_python(TEST)
-    hidden = {f"{name.rpartition('/')[0]}/._{name.rpartition('/')[2]}": b"Mac OS X" for name in whole}
-    expected = a.source_contents(open_source(f"cifar10:{a.write_files(tmp_path / 'plain', whole)}"))
-    assert a.source_contents(open_source(f"cifar10:{a.write_files(tmp_path / 'mac', whole | hidden)}")) == expected
-    packed = a.write_tar(tmp_path / "x.tar.gz", hidden | whole, "w:gz")
+def test_hidden_files_next_to_batches_are_ignored(tmp_path):
+    original = a.cifar10_python(TEST)
+    hidden = {f"{name.rpartition('/')[0]}/._{name.rpartition('/')[2]}": b"Mac OS X" for name in original}
+    expected = a.source_contents(open_source(f"cifar10:{a.write_files(tmp_path / 'plain', original)}"))
+    assert a.source_contents(open_source(f"cifar10:{a.write_files(tmp_path / 'mac', original | hidden)}")) == expected
+    packed = a.write_tar(tmp_path / "x.tar.gz", hidden | original, "w:gz")
     assert a.source_contents(open_source(f"cifar10:{packed}")) == expected

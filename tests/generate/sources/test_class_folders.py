@@ -72,16 +72,16 @@ def check_labels_kept(source, reason, unusable=1):
     assert [(c.index, c.name) for c in source.classes if c.name in "bx"] == [(0, "b"), (1 + unusable, "x")]
     assert len({c.name for c in source.classes}) == len({c.folder for c in source.classes}) == 2 + unusable
     assert all(c.name.isprintable() and c.name.encode() for c in source.classes)
-    folders = [why for path, why in source.notes if path.endswith("/")]
+    folders = [reason for path, reason in source.notes if path.endswith("/")]
     assert len(folders) == unusable, source.notes
-    assert all(re.search(reason, why) for why in folders)
+    assert all(re.search(reason, message) for message in folders)
     with pytest.raises(SourceError, match=f"^{unusable} class folder"):
         check(source, source.samples).raise_for_bad(source.notes)
 
 
 @pytest.mark.parametrize("form", ["folder", "tar", "tar with a folder around"])
 @pytest.mark.parametrize("kind", UNUSABLE)
-def test_a_class_without_usable_images_keeps_its_label(tmp_path, kind, form):
+def test_class_without_usable_images_keeps_label(tmp_path, kind, form):
     path, reason = UNUSABLE[kind]
     if form == "folder":
         root = write_images(tmp_path / "root", "b/1.png", path, "x/1.png")
@@ -92,7 +92,7 @@ def test_a_class_without_usable_images_keeps_its_label(tmp_path, kind, form):
 
 
 @pytest.mark.parametrize("form", ["folder", "tar"])
-def test_classes_whose_names_are_equal_keep_their_labels(tmp_path, form):
+def test_classes_with_equal_names_keep_labels(tmp_path, form):
     for pair, order in ((("mm", "MM"), ["MM", "b", "mm", "x"]), ((COMPOSED, DECOMPOSED), None)):
         paths = ["b/1.png", *(f"{name}/1.png" for name in pair), "x/1.png"]
         shutil.rmtree(tmp_path / "root", ignore_errors=True)
@@ -103,12 +103,12 @@ def test_classes_whose_names_are_equal_keep_their_labels(tmp_path, form):
         else:
             assert [c.name for c in source.classes] == order
             assert {s.id: s.label for s in source.samples} == {"b/1": 1, "x/1": 3}
-        assert [(path, why.endswith("(1 image in it left out)")) for path, why in source.notes] == [
+        assert [(path, reason.endswith("(1 image in it left out)")) for path, reason in source.notes] == [
             (f"{name}/", True) for name in sorted(pair)
         ]
 
 
-def test_a_linked_or_unreadable_class_keeps_its_label(tmp_path):
+def test_linked_or_unreadable_class_keeps_label(tmp_path):
     root = write_images(tmp_path / "root", "b/1.png", "x/1.png")
     (root / "m.v2").symlink_to(tmp_path / "not mounted")
     check_labels_kept(open_source(f"folder:{root}"), "is a broken link")
@@ -120,7 +120,7 @@ def test_a_linked_or_unreadable_class_keeps_its_label(tmp_path):
     assert [s.label for s in open_source(f"folder:{root}").samples] == [0, 1, 2]
 
 
-def test_an_unreadable_class_keeps_its_label():
+def test_unreadable_class_keeps_label():
     base, user = Path(tempfile.mkdtemp()), os.geteuid()
     try:
         base.chmod(0o755)
@@ -138,7 +138,7 @@ def test_an_unreadable_class_keeps_its_label():
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
-def test_a_class_of_links_in_a_tar_keeps_its_label(tmp_path, kind):
+def test_class_of_links_in_tar_keeps_label(tmp_path, kind):
     def change(member):
         if member.name.startswith("m/"):
             member.type, member.linkname, member.size = kind, "b/1.png", 0
@@ -149,7 +149,7 @@ def test_a_class_of_links_in_a_tar_keeps_its_label(tmp_path, kind):
     assert [path for path, _ in source.notes] == ["m/", "m/1.png", "m/2.png"]
 
 
-def test_a_class_that_is_a_link_in_a_tar_keeps_its_label(tmp_path):
+def test_linked_class_in_tar_keeps_label(tmp_path):
     def change(member):
         if member.name == "m":
             member.type, member.linkname, member.size = tarfile.SYMTYPE, "/elsewhere/m", 0
@@ -158,7 +158,7 @@ def test_a_class_that_is_a_link_in_a_tar_keeps_its_label(tmp_path):
     check_labels_kept(open_source(f"folder:{a.write_tar(tmp_path / 'x.tar', files, change=change)}"), "is a link")
 
 
-def test_wnid_folders_without_images_keep_their_labels(tmp_path):
+def test_wnid_folders_without_images_keep_labels(tmp_path):
     first, empty, last = "n01440764", "n01443537", "n01484850"
     paths = (f"{first}/1.JPEG", f"{empty}/", f"{last}/2.JPEG")
     root = write_images(tmp_path / "root", *paths)
@@ -176,7 +176,7 @@ def test_wnid_folders_without_images_keep_their_labels(tmp_path):
         assert [path for path, _ in source.notes] == ([] if path == linked else [f"{empty}/"])
 
 
-def test_icons_without_usable_images_keep_their_labels(tmp_path):
+def test_icons_without_usable_images_keep_labels(tmp_path):
     root = write_images(tmp_path / "Icons-50", "boat/apple_1_boat.png", "cat/", "drink/apple_1_tea.png")
     source = open_source(f"icons50:{root}")
     assert [(s.id, s.label) for s in source.samples] == [("boat/apple_1_boat", 0), ("drink/apple_1_tea", 2)]
@@ -188,7 +188,7 @@ def numbered_paths(count, template="{}"):
 
 
 @pytest.mark.parametrize("form", ["folder", "tar"])
-def test_class_folders_that_are_numbers_are_in_numeric_order(tmp_path, form):
+def test_numeric_class_folders_are_in_numeric_order(tmp_path, form):
     root = write_images(tmp_path / "x", *numbered_paths(12))
     source = open_source(
         f"folder:{root if form == 'folder' else write_tar_of(tmp_path / 'x.tar', *numbered_paths(12))}"
@@ -200,7 +200,7 @@ def test_class_folders_that_are_numbers_are_in_numeric_order(tmp_path, form):
     assert "sorts the names of the source as text and gives 11 the label 3" in remark
 
 
-def test_numbers_with_zeros_gaps_or_names_between_them(tmp_path):
+def test_numbers_with_zeros_gaps_or_names_keep_consistent_order(tmp_path):
     padded = open_source(f"folder:{write_images(tmp_path / 'padded', *numbered_paths(12, '{:03d}'))}")
     assert [(c.name, c.folder) for c in padded.classes] == [(f"{i:03d}", f"{i:03d}") for i in range(12)]
     assert padded.remarks == ()
@@ -212,28 +212,31 @@ def test_numbers_with_zeros_gaps_or_names_between_them(tmp_path):
     assert "Not all class folders are numbers ('other' is not), so all are sorted as text" in mixed.remarks[0]
     equal = open_source(f"folder:{write_images(tmp_path / 'equal', '1/a.png', '01/b.png', '2/c.png')}")
     assert {s.id: s.label for s in equal.samples} == {"2/c": 2}
-    assert [path for path, why in equal.notes if "is the same number as" in why] == ["01/", "1/"]
+    assert [path for path, reason in equal.notes if "is the same number as" in reason] == ["01/", "1/"]
 
 
-def test_stored_folders_of_numbers_sort_as_text(tmp_path):
+def test_stored_numeric_folders_are_sorted_as_text(tmp_path):
     files = {name: encode_image(np.full((64, 64, 3), i, np.uint8)) for i, name in enumerate(numbered_paths(12))}
     root = a.write_files(tmp_path / "x", files)
-    built = build("tiny-imagenet-c", f"folder:{root}", tmp_path, sets=["contrast/*"], jobs=1, storage="folder")
-    assert any("sorted as numbers" in note for note in built.notes)
-    assert verify_directory(built.directory).ok
-    exported = export("tiny-imagenet-c", built.directory, tmp_path / "exported")
-    assert any("zero-padded names: class 0 is in folder 00." in note for note in exported.notes)
-    for folder in (built.directory / "images/contrast/1", exported.top / "contrast/1"):
+    result = build("tiny-imagenet-c", f"folder:{root}", tmp_path, sets=["contrast/*"], jobs=1, storage="folder")
+    assert any("sorted as numbers" in note for note in result.notes)
+    assert verify_directory(result.directory).ok
+    export_result = export("tiny-imagenet-c", result.directory, tmp_path / "exported")
+    assert any("zero-padded names: class 0 is in folder 00." in note for note in export_result.notes)
+    for folder in (result.directory / "images/contrast/1", export_result.top / "contrast/1"):
         # torchvision's ImageFolder assigns labels to the sorted names of folders
-        found = {label: sorted(path.name for path in of.iterdir()) for label, of in enumerate(sorted(folder.iterdir()))}
-        assert found == {i: [f"{i}.JPEG"] for i in range(12)}
-    data = corruptset.open(built.directory)
+        actual = {
+            label: sorted(path.name for path in folder_of_class.iterdir())
+            for label, folder_of_class in enumerate(sorted(folder.iterdir()))
+        }
+        assert actual == {i: [f"{i}.JPEG"] for i in range(12)}
+    data = corruptset.open(result.directory)
     assert [sample.id for sample in data.samples] == sorted(f"{i}/{i}" for i in range(12))
     assert all(sample.id == f"{sample.label}/{sample.label}" for sample in data.samples)
 
 
 @pytest.mark.parametrize("form", ["folder", "tar"])
-def test_a_build_without_bad_classes_keeps_labels_and_verifies(lossless_recipe, tmp_path, form):
+def test_build_without_bad_classes_keeps_labels_and_verifies(lossless_recipe, tmp_path, form):
     names = ("b/1.png", "m\udcff/1.png", "m\tm/1.png", "mm/", "x/1.png", "x/2.png", "x/3.jpg")
     if form == "folder":
         root = write_images(tmp_path / "root", *names, "mM/1.png", "MM/1.png")
@@ -242,14 +245,14 @@ def test_a_build_without_bad_classes_keeps_labels_and_verifies(lossless_recipe, 
     options = {"sets": ["contrast/1"], "jobs": 1, "storage": "both"}
     with pytest.raises(SourceError, match=r"^5 class folders of the source cannot be used"):
         build(lossless_recipe, f"folder:{root}", tmp_path / "out", **options)
-    built = build(lossless_recipe, f"folder:{root}", tmp_path / "out", skip_bad=True, **options)
-    assert verify_directory(built.directory).ok
-    data = corruptset.open(built.directory)
+    result = build(lossless_recipe, f"folder:{root}", tmp_path / "out", skip_bad=True, **options)
+    assert verify_directory(result.directory).ok
+    data = corruptset.open(result.directory)
     assert [(s.id, s.label) for s in data.samples] == [("b/1", 1), ("x/1", 6), ("x/2", 6), ("x/3", 6)]
     assert [c.name for c in data.classes] == ["MM", "b", "m%09m", "mM", "mm", "m%FF", "x"]
 
 
-def test_splits_are_no_classes(tmp_path):
+def test_split_folders_are_not_classes(tmp_path):
     two = [f"{split}/{name}/1.png" for split in ("train", "Val") for name in ("cat", "dog")]
     for i, (paths, folder) in enumerate(
         (
@@ -263,12 +266,12 @@ def test_splits_are_no_classes(tmp_path):
         )
     ):
         root = write_images(tmp_path / str(i), *paths)
-        said = a.check_refused(f"folder:{root}", "has no class folders")
-        assert f"give its folder: folder:{root}/{folder}. " in said
+        message = a.check_refused(f"folder:{root}", "has no class folders")
+        assert f"specify its folder: folder:{root}/{folder}. " in message
         if folder == "dev":
             continue  # in a tar, a single folder that contains all class folders is ignored
         tar = write_tar_of(tmp_path / f"{i}.tar", *paths)
-        assert "extract it, and give its folder: folder:" in a.check_refused(f"folder:{tar}", "has no class folders")
+        assert "extract it, and specify its folder: folder:" in a.check_refused(f"folder:{tar}", "has no class folders")
     (tmp_path / "labels.csv").write_text("file,label\n" + "".join(f"{path},{i}\n" for i, path in enumerate(two)))
     assert len(open_source(f"folder:{tmp_path / '0'}", labels=tmp_path / "labels.csv").samples) == 4
     # classes that have the names of splits
@@ -281,23 +284,23 @@ def test_splits_are_no_classes(tmp_path):
         assert open_source(f"folder:{write_images(tmp_path / 'x', *paths)}").samples
 
 
-def test_the_validation_folder_of_tiny_imagenet_is_refused_with_the_source_to_use(tmp_path):
+def test_tiny_imagenet_validation_folder_is_rejected_and_suitable_source_named(tmp_path):
     val = write_images(tmp_path / "tiny imagenet/val", *(f"images/val_{i}.JPEG" for i in range(4)))
     (val / "val_annotations.txt").write_text("val_0.JPEG\tn01443537\t0\t0\t60\t60\n")
     for root in (val, val / "images"):
-        said = a.check_refused(f"folder:{root}", "Tiny ImageNet's folder val")
-        assert said.endswith(f"contains wnids.txt: 'tiny-imagenet:{val.parent}'.")
+        message = a.check_refused(f"folder:{root}", "Tiny ImageNet's folder val")
+        assert message.endswith(f"contains wnids.txt: 'tiny-imagenet:{val.parent}'.")
     for top in ("", "val/"):
         tar = write_tar_of(tmp_path / "val.tar", "images/val_0.JPEG", "val_annotations.txt", top=top)
         a.check_refused(f"folder:{tar}", "Tiny ImageNet's folder val: .*Use the source tiny-imagenet with the zip")
 
 
-def test_one_class_is_said(tmp_path):
-    for paths, said in (
+def test_single_class_is_reported(tmp_path):
+    for paths, message in (
         (["images/1.png"], "one class folder, images, so every image has the label 0. If it is not a class"),
-        (["data/cat/1.png", "data/dog/1.png"], "It has 2 folders. If these are the classes, give that folder"),
+        (["data/cat/1.png", "data/dog/1.png"], "It has 2 folders. If these are the classes, use that folder"),
     ):
         shutil.rmtree(tmp_path / "x", ignore_errors=True)
         (remark,) = open_source(f"folder:{write_images(tmp_path / 'x', *paths)}").remarks
-        assert said in remark
+        assert message in remark
     assert open_source(f"folder:{write_images(tmp_path / 'two', 'a/1.png', 'b/1.png')}").remarks == ()

@@ -41,7 +41,7 @@ def check_pixels(data, expected, what=None):
     np.testing.assert_array_equal(image, expected, err_msg=str(what))
 
 
-def test_what_is_taken_by_which_rule():
+def test_every_image_mode_is_decoded_by_documented_rule():
     for kind in ("PNG", "BMP", "TIFF", "PPM"):
         check_pixels(encode_image(RGB, kind), RGB, kind)
         check_pixels(encode_image(GREY, kind), GREY[:, :, None], kind)
@@ -76,7 +76,7 @@ def test_what_is_taken_by_which_rule():
     check_pixels(png(40, 30, 16, 2, rows), RGB)
 
 
-def test_what_is_listed(monkeypatch):
+def test_undecodable_images_are_listed(monkeypatch):
     tiff = encode_image(GREY.astype(np.uint16) * 16, "TIFF")
 
     def tagged(tag, value, other):
@@ -86,7 +86,7 @@ def test_what_is_listed(monkeypatch):
 
     text = PngImagePlugin.PngInfo()
     text.add_text("notes", "x" * (PngImagePlugin.MAX_TEXT_CHUNK + 1), zip=True)
-    for data, said in (
+    for data, message in (
         (tagged(258, 16, 12), "a TIFF with 9 to 15 bits"),
         (tagged(262, 1, 0), "with white as 0, so the range"),
         (encode_image(RGB, pnginfo=text), "save it again without its text"),
@@ -100,57 +100,57 @@ def test_what_is_listed(monkeypatch):
         (encode_image(np.zeros((7, 100, 3), np.uint8), "JPEG"), "is 100x7"),
         (BOMB, "89,478,485 pixels that one image may have"),
     ):
-        with pytest.raises(BadSample, match=said):
+        with pytest.raises(BadSample, match=message):
             decode(data)
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)  # another library may have changed this setting
     with pytest.raises(BadSample, match="89,478,485 pixels"):
         decode(BOMB)
 
 
-def test_a_jpeg_without_its_end_marker_is_refused():
+def test_jpeg_without_end_marker_is_rejected():
     """Pillow's decoder accepts some of these files, depending on the last bits."""
     preview = Image.Exif()
     preview[0x0201] = 0
-    pictures = [Image.fromarray(np.full((16, 16, 3), i, np.uint8)) for i in range(0, 256, 5)]
-    pictures += [Image.fromarray(RGB[:height, :width]) for height, width in ((30, 40), (8, 8), (17, 33))]
-    for i, picture in enumerate(pictures):
+    images = [Image.fromarray(np.full((16, 16, 3), i, np.uint8)) for i in range(0, 256, 5)]
+    images += [Image.fromarray(RGB[:height, :width]) for height, width in ((30, 40), (8, 8), (17, 33))]
+    for i, image in enumerate(images):
         for progressive in (False, True):
-            data = encode_image(picture, "JPEG", progressive=progressive, exif=preview)
+            data = encode_image(image, "JPEG", progressive=progressive, exif=preview)
             assert data.endswith(b"\xff\xd9")
             expected = decode(data)
-            for cut in (data[:-1], data[:-2], data[:-2] + bytes(64)):
+            for truncated in (data[:-1], data[:-2], data[:-2] + bytes(64)):
                 with pytest.raises(BadSample, match="lacks the marker that ends a JPEG"):
-                    decode(cut)
+                    decode(truncated)
             # bytes after the end marker are ignored
             for more in (b"\n", bytes(512), b"\xff\xda" * 9):
                 check_pixels(data + more, expected, i)
 
 
-def test_an_embedded_preview_does_not_end_its_image():
+def test_embedded_preview_does_not_end_image():
     preview = encode_image(Image.fromarray(GREY), "JPEG")
-    whole = encode_image(Image.fromarray(RGB), "JPEG", exif=b"Exif\0\0" + preview)
-    check_pixels(whole, decode(encode_image(Image.fromarray(RGB), "JPEG")))
+    original = encode_image(Image.fromarray(RGB), "JPEG", exif=b"Exif\0\0" + preview)
+    check_pixels(original, decode(encode_image(Image.fromarray(RGB), "JPEG")))
     with pytest.raises(BadSample, match="the marker that ends a JPEG"):
-        decode(whole[:-2])
+        decode(original[:-2])
 
 
-def test_a_truncated_image_is_never_half_an_image(monkeypatch):
+def test_truncated_image_is_never_partly_decoded(monkeypatch):
     """A file that is truncated anywhere is listed, unless it still has all of its pixels."""
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # another library may have changed this setting
     kinds = [(kind, {}) for kind in ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")]
     for kind, options in (*kinds, ("JPEG", {"progressive": True})):
         data = encode_image(Image.fromarray(RGB).convert("P") if kind == "GIF" else RGB, kind, **options)
-        whole, listed = decode(data), 0
+        original, failure_count = decode(data), 0
         cuts = sorted({*range(0, len(data), max(1, len(data) // 40)), *range(len(data) - 14, len(data))})
         for cut in cuts:
             try:
-                got = decode(data[:cut])
+                result = decode(data[:cut])
             except BadSample:
-                listed += 1
+                failure_count += 1
             else:
                 assert kind in ("PNG", "GIF")
-                np.testing.assert_array_equal(got, whole)
-        assert listed >= len(cuts) - 20, kind
+                np.testing.assert_array_equal(result, original)
+        assert failure_count >= len(cuts) - 20, kind
     assert ImageFile.LOAD_TRUNCATED_IMAGES is True
 
 
@@ -166,15 +166,15 @@ TURNS = {
 """EXIF orientation -> the function that a viewer applies to the pixels."""
 
 
-def test_an_orientation_is_ignored_unless_the_image_is_to_be_upright():
+def test_orientation_is_ignored_unless_upright_image_is_requested():
     for orientation, turn in TURNS.items():
         exif = Image.Exif()
         exif[0x0112] = orientation
         for kind, image in (("PNG", RGB), ("PNG", GREY[..., None]), ("PNG", GREY.astype(np.uint16)[..., None])):
             data = encode_image(image[..., 0] if image.shape[2] == 1 else image, kind, exif=exif)
-            stored = np.asarray(Image.open(io.BytesIO(data)))
+            decoded = np.asarray(Image.open(io.BytesIO(data)))
             pixels = decode(data)
-            assert pixels.shape[:2] == stored.shape[:2]
+            assert pixels.shape[:2] == decoded.shape[:2]
             np.testing.assert_array_equal(decode(data, upright=True), turn(pixels), err_msg=f"{kind} {orientation}")
         for kind in ("JPEG", "WEBP"):
             data = encode_image(RGB, kind, exif=exif)
@@ -186,7 +186,7 @@ def test_an_orientation_is_ignored_unless_the_image_is_to_be_upright():
         np.testing.assert_array_equal(decode(tiff, upright=True), turn(RGB))
 
 
-def test_an_orientation_that_is_upright_or_damaged_changes_nothing():
+def test_upright_or_damaged_orientation_changes_nothing():
     for value in (0, 1, 9, 65535):
         exif = Image.Exif()
         exif[0x0112] = value
@@ -202,7 +202,7 @@ def iso_header(brand, *compatible):
     return struct.pack(">I", len(body) + 8) + b"ftyp" + body + bytes(100)
 
 
-def test_formats_that_can_be_converted_are_named():
+def test_convertible_formats_are_named():
     for data, name in (
         *((iso_header(brand, b"mif1"), "HEIC") for brand in (b"heic", b"heix", b"mif1", b"msf1", b"hevc")),
         (iso_header(b"mif1", b"miaf", b"heic"), "HEIC"),

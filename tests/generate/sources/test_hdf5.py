@@ -40,41 +40,41 @@ def write(path, form="plain"):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_rows_are_those_of_the_file_in_whatever_order(tmp_path, monkeypatch, form):
+def test_rows_match_file_in_any_order(tmp_path, monkeypatch, form):
     monkeypatch.setattr(shards, "MAX_ROWS_AHEAD", 8)
-    stored = [a.jpeg_bytes(image) if form == "encoded" else image.tobytes() for image in IMAGES]
-    images = [decode(data) for data in stored] if form == "encoded" else IMAGES
-    sha256s = ["sha256:" + hashlib.sha256(data).hexdigest() for data in stored]
+    stored_rows = [a.jpeg_bytes(image) if form == "encoded" else image.tobytes() for image in IMAGES]
+    images = [decode(data) for data in stored_rows] if form == "encoded" else IMAGES
+    sha256s = ["sha256:" + hashlib.sha256(data).hexdigest() for data in stored_rows]
     source = pickle.loads(pickle.dumps(open_source(write(tmp_path / "x.h5", form))))
     assert a.source_contents(source) == [(f"data/{i}", int(LABELS[i]), None, sha256s[i]) for i in range(N)]
-    opened, really = [], shards._opened
-    monkeypatch.setattr(shards, "_opened", lambda path: opened.append(path) or really(path))
+    opened_files, really = [], shards._open_file
+    monkeypatch.setattr(shards, "_open_file", lambda path: opened_files.append(path) or really(path))
     for order in (range(N), range(N)[::-1], range(0, N, 3)):
-        opened.clear()
+        opened_files.clear()
         for i in order:
-            loaded = source.load(source.samples[i])
-            assert loaded.sha256 == sha256s[i]
-            assert np.array_equal(loaded.image, images[i])
-            loaded.image[:] = 0  # the returned array is a copy
-        assert len(opened) <= N / 6, "the file is not opened for each row"
+            decoded = source.load(source.samples[i])
+            assert decoded.sha256 == sha256s[i]
+            assert np.array_equal(decoded.image, images[i])
+            decoded.image[:] = 0  # the returned array is a copy
+        assert len(opened_files) <= N / 6, "the file is not opened for each row"
 
 
-def test_a_damaged_row_stops_only_who_asks_for_it(tmp_path):
+def test_damaged_row_fails_only_when_read(tmp_path):
     path = tmp_path / "x.h5"
     with h5py.File(path, "w") as file:
         file["labels"] = LABELS
         file.create_dataset("images", data=IMAGES, chunks=(1, 32, 32, 3), compression="gzip")
-        at = file["images"].id.get_chunk_info(20).byte_offset
+        offset = file["images"].id.get_chunk_info(20).byte_offset
     source = open_source(f"hdf5:{path}")
     data = bytearray(path.read_bytes())
-    data[at : at + 40] = bytes(40)
+    data[offset : offset + 40] = bytes(40)
     path.write_bytes(data)
     assert all(np.array_equal(source.load(source.samples[i]).image, IMAGES[i]) for i in range(N) if i != 20)
     with pytest.raises(BadSample, match=r"cannot be read any more: .*x\.h5 is .*Copy it again"):
         source.load(source.samples[20])
 
 
-def test_a_file_that_changes_is_read_again(tmp_path):
+def test_changed_file_is_read_again(tmp_path):
     """If a file is replaced, rows that were read ahead are read again."""
     path = tmp_path / "x.h5"
     source = open_source(write(path))
@@ -95,7 +95,7 @@ def test_a_file_that_changes_is_read_again(tmp_path):
         source.load(source.samples[9])
 
 
-def test_files_that_are_refused(tmp_path):
+def test_unsuitable_files_are_rejected(tmp_path):
     write(tmp_path / "other.h5")
     with h5py.File(tmp_path / "x.h5", "w") as f:
         f["floats"], f["short"], f["labels"], f["good"] = IMAGES / 255, LABELS[:3], LABELS, IMAGES
@@ -108,7 +108,7 @@ def test_files_that_are_refused(tmp_path):
         f.create_dataset("hollow", (1 << 30, 32, 32, 3), np.uint8, chunks=(1, 32, 32, 3))
         f["deep/packed"], f["deep/y"] = IMAGES[..., 0], LABELS[::-1]
     path = f"hdf5:{tmp_path / 'x.h5'}"
-    for images, labels, said in (
+    for images, labels, message in (
         ("floats", None, "holds float64; expected uint8"),
         ("good", "short", "has 3 labels for 60 images"),
         ("names", None, "holds object; expected uint8"),
@@ -119,12 +119,12 @@ def test_files_that_are_refused(tmp_path):
         (None, None, r"contains no dataset 'images'. It has .*floats.*: name one with --images"),
         ("good", "nothing", "name one with --labels"),
     ):
-        a.check_refused(path, said, images=images, labels=labels)
+        a.check_refused(path, message, images=images, labels=labels)
     grey = open_source(path, images="deep/packed", labels="deep/y")
     assert np.array_equal(grey.load(grey.samples[11]).image, IMAGES[11, :, :, :1])
     assert [s.label for s in grey.samples] == LABELS[::-1].tolist()
-    whole = (tmp_path / "other.h5").read_bytes()
-    for content in (b"", b"images,labels", whole[: len(whole) // 2]):
+    original_bytes = (tmp_path / "other.h5").read_bytes()
+    for content in (b"", b"images,labels", original_bytes[: len(original_bytes) // 2]):
         (tmp_path / "bad.h5").write_bytes(content)
         a.check_refused(f"hdf5:{tmp_path}/bad.h5", r"is not an HDF5 file, or a damaged one .*Copy it again")
     a.check_refused(f"hdf5:{tmp_path}/no.h5", "does not exist")
@@ -143,7 +143,7 @@ for name in sys.argv[2:]:
 FILTERS = {"Zstd": "zstd (32015)", "LZ4": "lz4 (32004)", "Bitshuffle": "bitshuffle (32008)", "Blosc": "blosc (32001)"}
 
 
-def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path, monkeypatch):
+def test_hdf5plugin_filters_are_named_and_used_if_installed(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", IMAGES)
     np.save(tmp_path / "y.npy", LABELS)
     # another process writes them, because hdf5plugin cannot unregister its filters
@@ -151,9 +151,11 @@ def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "hdf5plugin", None)  # simulates that hdf5plugin is not installed
         for file, name in FILTERS.items():
-            of = "labels" if file == "LZ4" else "images"
-            said = rf"{of} is compressed with the HDF5 filter {re.escape(name)}, .* pip install hdf5plugin"
-            message = a.check_refused(f"hdf5:{tmp_path / file}.h5", said)
+            dataset_name = "labels" if file == "LZ4" else "images"
+            expected_message = (
+                rf"{dataset_name} is compressed with the HDF5 filter {re.escape(name)}, .* pip install hdf5plugin"
+            )
+            message = a.check_refused(f"hdf5:{tmp_path / file}.h5", expected_message)
             assert "\n" not in str(message)
     for file in FILTERS:
         source = open_source(f"hdf5:{tmp_path / file}.h5")
@@ -172,13 +174,13 @@ def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path
     a.check_refused(f"hdf5:{tmp_path / 'own.h5'}", r"filter lzo \(305\), which is not installed.*h5repack -f GZIP=4")
 
 
-def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
+def test_shard_from_build_keeps_ids(tmp_path, whole_build):
     """Row 0 of the second shard of a build is not the first sample of the build."""
     rows = a.write_files(tmp_path / "ten", a.cifar10_python((IMAGES[:12], LABELS[:12])))
     options = {"storage": "hdf5", "metrics": 0, "jobs": 1, "page": False}
-    made = build("cifar10-c", f"cifar10:{rows}", tmp_path, sets=["contrast/2"], **options)
-    first, second = sorted((made.directory / "hdf5/contrast").iterdir())
-    data = corruptset.open(made.directory)
+    result = build("cifar10-c", f"cifar10:{rows}", tmp_path, sets=["contrast/2"], **options)
+    first, second = sorted((result.directory / "hdf5/contrast").iterdir())
+    data = corruptset.open(result.directory)
     images = list(data["contrast/2"].images())
     source = open_source(f"hdf5:{second}")
     assert [(s.id, s.label, s.split) for s in source.samples] == [(s.id, s.label, "test") for s in data.samples[8:]]
@@ -186,12 +188,14 @@ def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
     for sample in reversed(source.samples):
         assert np.array_equal(source.load(sample).image, images[8 + sample.index])
         assert source.probe(sample) == (source.fingerprint(sample), 32, 32, 3, False)
-    encoded = open_source(f"hdf5:{whole.directory / 'hdf5/contrast/1-00000.h5'}")
-    expected = corruptset.open(whole.directory)["contrast/1"].image(3)
+    encoded = open_source(f"hdf5:{whole_build.directory / 'hdf5/contrast/1-00000.h5'}")
+    expected = corruptset.open(whole_build.directory)["contrast/1"].image(3)
     assert np.array_equal(encoded.load(encoded.samples[3]).image, expected)
     # if the datasets are named, samples are rows, even if the file is a shard of a build
-    named = open_source(f"hdf5:{second}", labels="labels", images="images")
-    assert [(s.id, s.label) for s in named.samples] == [(f"data/{i}", s.label) for i, s in enumerate(source.samples)]
+    named_source = open_source(f"hdf5:{second}", labels="labels", images="images")
+    assert [(s.id, s.label) for s in named_source.samples] == [
+        (f"data/{i}", s.label) for i, s in enumerate(source.samples)
+    ]
     shutil.copy(second, tmp_path / "alone.h5")
     a.check_refused(f"hdf5:{tmp_path / 'alone.h5'}", r"has no manifest\.json")
     # labels or indices do not fit the build: the shard was modified, or belongs to another build
@@ -204,7 +208,7 @@ def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
     a.check_refused(f"hdf5:{second}", "does not belong to the build in ")
 
 
-def test_labels_may_be_floats_of_whole_numbers(tmp_path):
+def test_labels_may_be_integral_floats(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["images"], file["labels"] = IMAGES, LABELS.astype(np.float64)
     source = open_source(f"hdf5:{tmp_path / 'x.h5'}")

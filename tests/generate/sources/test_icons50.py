@@ -11,7 +11,7 @@ import source_archives as a
 from corruptset.generate.sources.source import open_source
 
 
-def test_the_file(tmp_path):
+def test_icons50_array_file_is_read(tmp_path):
     fields = icons.icon_fields()
     images = fields["image"].transpose(0, 2, 3, 1)
     last = fields | {"image": np.ascontiguousarray(images), "class": np.array(fields["class"])}
@@ -28,7 +28,7 @@ def test_the_file(tmp_path):
     assert ([s.group for s in subtypes.samples], subtypes.grouping) == (fields["subtype"], "subtype")
 
 
-def test_the_folders(tmp_path):
+def test_icons50_folders_are_read(tmp_path):
     nested = icons.write_folders(tmp_path / "nested" / "Icons-50" / "Icons-50")
     files = {f"Icons-50/{p.relative_to(nested)}": p.read_bytes() for p in nested.rglob("*.*") if p.is_file()}
     archive = a.write_tar(tmp_path / "icons.tar", files)
@@ -58,10 +58,10 @@ class Hostile:
         return os.system, ("touch hacked",)
 
 
-def test_files_that_are_not_as_published(tmp_path, monkeypatch):
+def test_unpublished_files_are_rejected(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "Icons-50.npy"
-    for changes, said in (
+    for changes, message in (
         ({"style": None}, "has NoneType where a column"),
         ({"style": ["apple"] * 41}, "42 images and 41 values of 'style'"),
         ({"style": ["apple"] * 41 + [""]}, "the style of row 41, '', is empty"),
@@ -73,7 +73,7 @@ def test_files_that_are_not_as_published(tmp_path, monkeypatch):
         ({"image": np.zeros((42, 3072), np.uint8)}, r"image has the shape \(42, 3072\); expected"),
     ):
         icons.write_file(path, **changes)
-        assert str(path) in a.check_refused(f"icons50:{path}", said)
+        assert str(path) in a.check_refused(f"icons50:{path}", message)
     assert not (tmp_path / "hacked").exists()
     np.save("Icons-50.npy", {"image": icons.icon_fields()["image"]}, allow_pickle=True)
     a.check_refused("icons50:.", "has no style, so it is not the expected file")
@@ -82,11 +82,11 @@ def test_files_that_are_not_as_published(tmp_path, monkeypatch):
     a.check_refused("icons50:Icons-50.npy", "is truncated|is no pickle")
     np.save("plain.npy", np.zeros(4))
     os.mkfifo("pipe")
-    for source, options, said in (
+    for source, options, message in (
         ("plain.npy", {}, "is not a .npy file of a dictionary"),
         ("pipe", {}, "not a regular file"),
         (".", {"labels": "x"}, "has no option --labels"),
         (".", {"groups": "colour"}, "--groups is 'colour'; expected one of style, subtype"),
         (".", {"split": "test"}, "has no option --split"),
     ):
-        a.check_refused(f"icons50:{source}", said, **options)
+        a.check_refused(f"icons50:{source}", message, **options)

@@ -14,7 +14,7 @@ from corruptset.errors import SourceError
 from corruptset.generate.sources.source import open_source
 
 
-def test_ids_are_paths_with_their_suffix_in_the_order_of_ids(tmp_path):
+def test_ids_are_paths_with_suffix_in_sorted_order(tmp_path):
     decomposed = unicodedata.normalize("NFD", "caf\u00e9/e\u0301.jpg")
     source = open_source(f"tree:{write_tree(tmp_path, [*ODD_NAMES, decomposed])}")
     assert {s.path for s in source.samples} == {*ODD_NAMES, decomposed}
@@ -23,7 +23,7 @@ def test_ids_are_paths_with_their_suffix_in_the_order_of_ids(tmp_path):
     assert source.classes == source.notes == ()
 
 
-def test_a_pattern_says_which_files_are_images(tmp_path):
+def test_pattern_selects_images(tmp_path):
     write_tree(tmp_path, ["val/a.jpg", "val/deep/b.png", "train/c.jpg"])
     others = ("val/scan.tif", "notes.txt", "annotations/val.json", "no-suffix", ".hidden", "Thumbs.db")
     a.write_files(tmp_path, dict.fromkeys(others, b"text"))
@@ -33,14 +33,14 @@ def test_a_pattern_says_which_files_are_images(tmp_path):
     assert all(file == tmp_path / path for path, file in source.other_files.items())
     assert source.other_bytes() == 4 * 4 + (tmp_path / "train/c.jpg").stat().st_size
     assert source.notes == ()
-    every = open_source(f"tree:{tmp_path}")
-    assert list(every.other_files) == ["annotations/val.json", "no-suffix", "notes.txt"]
-    assert [path for path, _ in every.notes] == ["val/scan.tif"]
-    said = r"contains no image that --images 'test/\*' matches\. It contains these images: train/c\.jpg, val/a\.jpg,"
-    a.check_refused(f"tree:{tmp_path}", said, images="test/*")
+    image_source = open_source(f"tree:{tmp_path}")
+    assert list(image_source.other_files) == ["annotations/val.json", "no-suffix", "notes.txt"]
+    assert [path for path, _ in image_source.notes] == ["val/scan.tif"]
+    message = r"contains no image that --images 'test/\*' matches\. It contains these images: train/c\.jpg, val/a\.jpg,"
+    a.check_refused(f"tree:{tmp_path}", message, images="test/*")
 
 
-def test_what_cannot_keep_its_name_is_listed(tmp_path):
+def test_names_that_cannot_be_kept_are_listed(tmp_path):
     a.check_refused(f"tree:{tmp_path}", "contains no image")
     write_tree(tmp_path, ["good.jpg", "a/Same.jpg", "a/same.jpg"])
     for name in ("scan.tif", "old.bmp"):
@@ -53,14 +53,14 @@ def test_what_cannot_keep_its_name_is_listed(tmp_path):
         "a/Same.jpg": "ignore case", "a/same.jpg": "ignore case", "scan.tif": "Convert it", "old.bmp": "Convert it",
         "a\\tb.txt": "control characters", "12:30/x.txt": "colon", "x\\y.txt": "backslash",
     }  # fmt: skip
-    assert {name: expected[name] in why for name, why in source.notes} == dict.fromkeys(expected, True)
-    for text, options, why in (
+    assert {name: expected[name] in reason for name, reason in source.notes} == dict.fromkeys(expected, True)
+    for text, options, reason in (
         (f"tree:{tmp_path / 'none'}", {}, "does not exist"),
         ("tree:", {}, "needs a path"),
         (f"tree:{tmp_path / 'good.jpg'}", {}, "is a file, not a folder"),
         (f"tree:{tmp_path}", {"labels": "x.csv"}, "has no option --labels"),
     ):
-        a.check_refused(text, why, **options)
+        a.check_refused(text, reason, **options)
 
 
 def mask(mode):
@@ -73,7 +73,7 @@ def mask(mode):
 
 
 @pytest.mark.parametrize(("mode", "form"), [("P", "PNG"), ("1", "PNG"), ("P", "GIF"), ("P", "BMP")])
-def test_masks_are_refused_unless_a_pattern_says_which_files_are_images(tmp_path, mode, form):
+def test_masks_are_rejected_unless_pattern_selects_images(tmp_path, mode, form):
     write_tree(tmp_path, ["JPEGImages/a.jpg", "JPEGImages/b.jpg"])
     save_image(mask(mode), tmp_path / "SegmentationClass/a.png", form)
     a.check_refused(
@@ -84,12 +84,12 @@ def test_masks_are_refused_unless_a_pattern_says_which_files_are_images(tmp_path
     source = open_source(f"tree:{tmp_path}", images="JPEGImages/*")
     assert [s.id for s in source.samples] == ["JPEGImages/a.jpg", "JPEGImages/b.jpg"]
     assert list(source.other_files) == ["SegmentationClass/a.png"]
-    every = open_source(f"tree:{tmp_path}", images="*.[jp]*g")
-    assert [s.id for s in every.samples] == ["JPEGImages/a.jpg", "JPEGImages/b.jpg", "SegmentationClass/a.png"]
+    image_source = open_source(f"tree:{tmp_path}", images="*.[jp]*g")
+    assert [s.id for s in image_source.samples] == ["JPEGImages/a.jpg", "JPEGImages/b.jpg", "SegmentationClass/a.png"]
 
 
-def test_the_pattern_that_a_refusal_shows_fits_the_tree(tmp_path):
-    for names, masks, shown in (
+def test_suggested_pattern_fits_tree(tmp_path):
+    for names, masks, pattern in (
         (["a.jpg", "b.jpg"], ["a.png"], "'*.jpg'"),  # masks are stored next to the images
         (["x/a.png", "y/b.png", "y/c.jpg"], ["z/a.png"], "PATTERN, such as 'y/*',"),
         (["x/a.png", "x/b.png"], ["x/b_mask.png"], "PATTERN selects"),
@@ -99,12 +99,12 @@ def test_the_pattern_that_a_refusal_shows_fits_the_tree(tmp_path):
         write_tree(root, names)
         for name in masks:
             save_image(mask("P"), root / name)
-        with pytest.raises(SourceError) as refused:
+        with pytest.raises(SourceError) as exc_info:
             open_source(f"tree:{root}")
-        assert f"--images {shown}" in str(refused.value)
+        assert f"--images {pattern}" in str(exc_info.value)
 
 
-def test_grey_images_next_to_coloured_ones_are_noted(tmp_path):
+def test_grey_images_among_colour_images_are_noted(tmp_path):
     """Cityscapes stores its masks without a palette, so grey images may be masks or photographs."""
     (note,) = open_source(f"tree:{write_cityscapes(tmp_path / 'city')}").remarks
     assert note.startswith("The images in gtFine/val/frankfurt/ (2), gtFine/val/lindau/ (2) are all grey")
@@ -113,7 +113,7 @@ def test_grey_images_next_to_coloured_ones_are_noted(tmp_path):
     assert open_source(f"tree:{tmp_path / 'grey'}").remarks == ()
 
 
-def test_a_pattern_matches_suffixes_in_upper_and_lower_case(tmp_path):
+def test_pattern_matches_suffixes_in_upper_and_lower_case(tmp_path):
     write_tree(tmp_path, ["DCIM/IMG_1.JPG", "DCIM/IMG_2.jpg", "DCIM/IMG_3.Jpeg", "dcim/IMG_4.png"])
     for pattern, ids in (
         ("DCIM/*.jpg", ["DCIM/IMG_1.JPG", "DCIM/IMG_2.jpg"]),

@@ -42,7 +42,7 @@ def root(tmp_path):
     return tmp_path
 
 
-def test_every_form_is_the_same_source(root):
+def test_every_format_is_same_source(root):
     for path, labels in (
         ("ILSVRC2012_img_val.tar", None),
         ("", None),
@@ -62,64 +62,64 @@ def test_every_form_is_the_same_source(root):
         assert [(c.index, c.name, c.folder) for c in source.classes] == [(i, w, w) for i, w in enumerate(SORTED)]
         assert (source.scheme, source.notes) == ("imagenet", ())
         assert [s.index for s in source.samples] == list(range(7))
-        again = pickle.loads(pickle.dumps(source))
-        assert np.array_equal(again.load(again.samples[0]).image, source.load(source.samples[0]).image)
+        unpickled = pickle.loads(pickle.dumps(source))
+        assert np.array_equal(unpickled.load(unpickled.samples[0]).image, source.load(source.samples[0]).image)
 
 
-def test_the_tar_is_read_in_place_with_the_odd_ones_in_it(root):
+def test_tar_is_read_in_place_including_unusual_images(root):
     before = sorted(root.rglob("*"))
     source = open_source(f"imagenet:{root / 'ILSVRC2012_img_val.tar'}")
-    checked = check(source, source.samples)
-    assert (len(checked.good), checked.bad) == (7, [])
+    report = check(source, source.samples)
+    assert (len(report.good), report.bad) == (7, [])
     # the CMYK file, the PNG that is named .JPEG, and the grey image
     assert [source.load(source.samples[i]).image.shape[2] for i in (1, 2, 3)] == [3, 3, 1]
     assert sorted(root.rglob("*")) == before
     with (root / "ILSVRC2012_img_val.tar").open("r+b") as f:
         f.truncate(2000)
-    found = check(source, source.samples)
-    assert (len(found.bad), "cannot be read any more" in found.bad[3][1]) == (7, True)
+    check_report = check(source, source.samples)
+    assert (len(check_report.bad), "cannot be read any more" in check_report.bad[3][1]) == (7, True)
 
 
-def test_devkits_that_are_not_the_right_one(tmp_path):
-    right, other = a.devkit_files(), a.devkit_files(year="2011")
-    _, meta, truth = right
+def test_unsuitable_devkits_are_rejected(tmp_path):
+    valid, other = a.devkit_files(), a.devkit_files(year="2011")
+    _, meta, truth = valid
     truths = a.ground_truth()
-    for i, (files, said) in enumerate(
+    for i, (files, message) in enumerate(
         (
             (a.devkit_files(year="2010"), r"no data/ILSVRC2012_validation_ground_truth.txt; is it .* another year\?"),
             (
-                right | {meta: other["ILSVRC2011_devkit_t12/data/meta.mat"]},
+                valid | {meta: other["ILSVRC2011_devkit_t12/data/meta.mat"]},
                 "cannot be read as a MATLAB file with the synsets of ILSVRC2012.*ILSVRC2012_ID",
             ),
             (a.devkit_files(truths[:-1]), "has no line for it"),
             (a.devkit_files([*truths, 1]), "contains 7 images, but .* has the classes of 8"),
             (a.devkit_files([*truths[:-1], 4]), "lines that are not ids from 1 to 3:\n  line 7: '4'"),
-            (right | {truth: b"cat\n" * 7}, "line 1: 'cat'"),
+            (valid | {truth: b"cat\n" * 7}, "line 1: 'cat'"),
             (
                 a.devkit_files(wnids=["n02123045", "n02123045", "n01532829"]),
                 "does not give every class a different wnid",
             ),
-            ({truth: right[truth]}, "has no data/meta.mat"),
+            ({truth: valid[truth]}, "has no data/meta.mat"),
         )
     ):
-        a.check_refused(f"imagenet:{a.write_files(tmp_path / str(i), a.val_images() | files)}", said)
-    cut = a.write_tar(tmp_path / KIT, right, "w:gz")
-    cut.write_bytes(cut.read_bytes()[:-40])
-    a.check_refused(f"imagenet:{a.write_files(tmp_path / 'flat', a.val_images())}", "is truncated", labels=cut)
+        a.check_refused(f"imagenet:{a.write_files(tmp_path / str(i), a.val_images() | files)}", message)
+    truncated = a.write_tar(tmp_path / KIT, valid, "w:gz")
+    truncated.write_bytes(truncated.read_bytes()[:-40])
+    a.check_refused(f"imagenet:{a.write_files(tmp_path / 'flat', a.val_images())}", "is truncated", labels=truncated)
 
 
-def test_labels_that_do_not_fit(root):
-    good, first, second = (root / "labels.csv").read_text(), *a.WNIDS[:2]
-    swapped = good.replace(first, "x").replace(second, first).replace("x", second)
-    for text, path, said in (
-        ("\n".join(good.split("\n")[:-2]), "flat", "ILSVRC2012_val_00000007.JPEG: "),
-        (good.replace("00000007", "00000001"), "flat", "line 8: ILSVRC2012_val_00000001 is listed twice"),
-        (good.replace(second, "cat"), "flat", "line 4: 'cat' is not a wnid"),
-        (good.replace("file,label", "image,class"), "flat", "line 1: 'class' is not a wnid(.|\n)*header line"),
+def test_unsuitable_labels_are_rejected(root):
+    original, first, second = (root / "labels.csv").read_text(), *a.WNIDS[:2]
+    swapped = original.replace(first, "x").replace(second, first).replace("x", second)
+    for text, path, message in (
+        ("\n".join(original.split("\n")[:-2]), "flat", "ILSVRC2012_val_00000007.JPEG: "),
+        (original.replace("00000007", "00000001"), "flat", "line 8: ILSVRC2012_val_00000001 is listed twice"),
+        (original.replace(second, "cat"), "flat", "line 4: 'cat' is not a wnid"),
+        (original.replace("file,label", "image,class"), "flat", "line 1: 'class' is not a wnid(.|\n)*header line"),
         (swapped, "folders", f"mine.csv says {second}"),
     ):
         (root / "mine.csv").write_text(text)
-        a.check_refused(f"imagenet:{root / path}", said, labels=root / "mine.csv")
+        a.check_refused(f"imagenet:{root / path}", message, labels=root / "mine.csv")
     # the labels may cover more images than exist, because subsets of the images are allowed
     for name in list(a.val_images())[3:]:
         (root / "flat" / name).unlink()
@@ -127,7 +127,7 @@ def test_labels_that_do_not_fit(root):
     assert (len(some.samples), len(some.classes)) == (3, 3)
 
 
-def test_paths_that_are_something_else(root):
+def test_unsuitable_paths_are_rejected(root):
     images = a.val_images()
     for place, files in (
         ("bare/flat", images),
@@ -137,7 +137,7 @@ def test_paths_that_are_something_else(root):
         ("empty", {"n01440764/readme.txt": b""}),
     ):
         a.write_files(root / place, files)
-    for path, said in (
+    for path, message in (
         ("nothing", "does not exist"),
         ("bare/flat", "contains images without class folders, so it needs labels. Put the devkit"),
         ("mixed", "contains 14 images, but .* has the classes of 7"),
@@ -147,12 +147,12 @@ def test_paths_that_are_something_else(root):
         (KIT, "is gzipped, but images are read"),
         ("labels.csv", "is not a tar archive"),
     ):
-        a.check_refused(f"imagenet:{root / path}", said)
+        a.check_refused(f"imagenet:{root / path}", message)
     a.check_refused("imagenet", "needs a path")
     a.check_refused(f"imagenet:{root / 'flat'}", r"does not exist\. Expected the devkit", labels=root / "no.tar.gz")
 
 
-def test_an_image_that_lies_in_two_folders_is_said(root):
+def test_image_in_two_folders_is_reported(root):
     a.write_files(root / "folders", {"n99999999/ILSVRC2012_val_00000001.JPEG": b"x"})
     source = open_source(f"imagenet:{root / 'folders'}")
     first, folder, second = source.notes
@@ -161,7 +161,7 @@ def test_an_image_that_lies_in_two_folders_is_said(root):
     assert [s.label for s in source.samples] == [label for _, label, _, _ in EXPECTED[1:]]
 
 
-def test_hidden_files_next_to_the_images_and_the_devkit_are_ignored(tmp_path):
+def test_hidden_files_next_to_images_and_devkit_are_ignored(tmp_path):
     files = a.val_images() | {f"._{name}": b"Mac OS X" for name in a.val_images()}
     a.write_tar(a.write_files(tmp_path / "flat", files) / "a_devkit.tar.gz", a.devkit_files(), "w:gz")
     (tmp_path / "flat/._a_devkit.tar.gz").write_bytes(b"Mac OS X")

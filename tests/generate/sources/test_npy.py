@@ -23,7 +23,7 @@ def write(root, images=IMAGES, labels=LABELS):
     return f"npy:{root / 'x.npy'},{root / 'y.npy'}"
 
 
-def test_rows_are_samples(tmp_path):
+def test_array_rows_are_samples(tmp_path):
     grey = IMAGES[..., 0]
     for images in (IMAGES, np.asfortranarray(IMAGES), grey, grey[..., None]):
         source = open_source(write(tmp_path, images, LABELS.astype(np.int64 if images is IMAGES else np.uint8)))
@@ -33,22 +33,22 @@ def test_rows_are_samples(tmp_path):
         assert len(pickle.dumps(source)) < 5000
 
 
-def test_whole_numbers_may_be_floats_as_in_a_csv(tmp_path):
+def test_labels_may_be_integral_floats(tmp_path):
     source = open_source(write(tmp_path, IMAGES, LABELS.astype(np.float32)))
     assert a.source_contents(source) == EXPECTED
     assert source.remarks == (f"{tmp_path / 'y.npy'} holds float32, which is read as whole numbers.",)
     assert open_source(write(tmp_path)).remarks == ()
 
 
-def test_what_is_refused(tmp_path):
-    for images, labels, said in (
+def test_unsuitable_arrays_are_rejected(tmp_path):
+    for images, labels, message in (
         (IMAGES / 255, LABELS, "holds float64; expected uint8"),
         (IMAGES.astype(object), LABELS, "holds Python objects, which are not read"),
         (IMAGES.transpose(0, 3, 1, 2), LABELS, "channels first"),
         (IMAGES[:, :4], LABELS, "at least 8"),
         (IMAGES[:0], LABELS[:0], r"has the shape \(0, 32, 32, 3\)"),
-        (IMAGES, LABELS[:-1], "has 11 labels for 12 images"),
-        (IMAGES[:-1], LABELS, "has 12 labels for 11 images"),
+        (IMAGES, LABELS[:-1], "has 11 labels, but .* has 12 images"),
+        (IMAGES[:-1], LABELS, "has 12 labels, but .* has 11 images"),
         (IMAGES, LABELS + 0.5, r"has 12 labels out of range or not whole numbers \(row 0: "),
         (IMAGES, np.where(np.isin(LABELS, LABELS[3]), np.nan, LABELS), r"not whole numbers \(.*row 3: nan"),
         (IMAGES, LABELS - 100.0, "out of range or not whole numbers"),
@@ -56,20 +56,20 @@ def test_what_is_refused(tmp_path):
         (IMAGES, np.eye(12, dtype=int), "expected whole numbers of shape"),
         (IMAGES, LABELS - 100, "labels out of range"),
     ):
-        a.check_refused(write(tmp_path, images, labels), said)
+        a.check_refused(write(tmp_path, images, labels), message)
     number, path = LABELS[:10], write(tmp_path, IMAGES, LABELS[:10])
-    a.check_refused(
-        path, rf"y\.npy has 10 labels for 12 images in {tmp_path}/x\.npy; expected one label for each image"
-    )
-    a.check_refused(write(tmp_path, IMAGES, number.astype(float)), "has 10 labels for 12 images")
-    a.check_refused(write(tmp_path, IMAGES, np.eye(10)), "has 10 labels for 12 images")
+    a.check_refused(path, rf"y\.npy has 10 labels, but {tmp_path}/x\.npy has 12 images\. Expected one label per image")
+    a.check_refused(write(tmp_path, IMAGES, number.astype(float)), "has 10 labels, but .* has 12 images")
+    a.check_refused(write(tmp_path, IMAGES, np.eye(10)), "has 10 labels, but .* has 12 images")
     x, y = tmp_path / "x.npy", tmp_path / "y.npy"
-    a.check_refused(write(tmp_path, LABELS, IMAGES), rf"{x} holds 12 single values, .*images come first: npy:{y},{x}\.")
+    a.check_refused(
+        write(tmp_path, LABELS, IMAGES), rf"{x} contains 12 single values, .*images come first: npy:{y},{x}\."
+    )
     text = write(tmp_path)
-    whole = (tmp_path / "x.npy").read_bytes()
-    for data in (whole[:-1], whole[:60], b"", b"PK\x03\x04" + bytes(100)):
+    content = (tmp_path / "x.npy").read_bytes()
+    for data in (content[:-1], content[:60], b"", b"PK\x03\x04" + bytes(100)):
         (tmp_path / "x.npy").write_bytes(data)
         a.check_refused(text, r"is not a \.npy file, or is truncated")
-    for wrong in ("npy:x.npy", "npy:,y.npy"):
-        a.check_refused(wrong, "needs two files: npy:IMAGES,LABELS")
+    for value in ("npy:x.npy", "npy:,y.npy"):
+        a.check_refused(value, "needs two files: npy:IMAGES,LABELS")
     a.check_refused(f"npy:{tmp_path}/a.npy,{tmp_path}/y.npy", "does not exist")

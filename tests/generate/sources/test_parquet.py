@@ -40,7 +40,7 @@ def write(path, images=PNGS, labels=LABELS, *, names=None, paths=None, columns=(
     return path
 
 
-def test_cifar10_is_the_same_from_parquet_and_from_the_published_archive(tmp_path):
+def test_cifar10_from_parquet_equals_published_archive(tmp_path):
     a.write_files(tmp_path, a.cifar10_binary((IMAGES, LABELS), [(IMAGES[::-1], LABELS[::-1])]))
     write(tmp_path / "hub/data/test-00000-of-00001.parquet", names=a.CIFAR10_CLASSES, group=7)
     for number, part in enumerate((slice(0, 25), slice(25, 60))):
@@ -56,7 +56,7 @@ def test_cifar10_is_the_same_from_parquet_and_from_the_published_archive(tmp_pat
     a.check_refused(f"parquet:{tmp_path / 'hub'}", "has the splits test, train. Choose one with --split")
 
 
-def test_images_with_names_are_the_same_as_in_a_folder(tmp_path):
+def test_named_images_equal_folder_source(tmp_path):
     order = np.random.default_rng(1).permutation(60)
     classes = [name.partition("-")[0] for name in NAMES]
     shuffled = [[rows[i] for i in order] for rows in (PNGS, [int(c == "dog") for c in classes], NAMES)]
@@ -74,7 +74,7 @@ def test_images_with_names_are_the_same_as_in_a_folder(tmp_path):
         assert [s.id for s in open_source(f"parquet:{file}").samples][:2] == ["data/00000", "data/00001"]
 
 
-def test_rows_in_any_order_and_batches_across_row_groups(tmp_path, monkeypatch):
+def test_rows_are_read_in_any_order_across_row_groups(tmp_path, monkeypatch):
     from corruptset.generate.sources import parquet_rows
 
     monkeypatch.setattr(parquet_rows, "MAX_BATCH", 5)
@@ -83,7 +83,7 @@ def test_rows_in_any_order_and_batches_across_row_groups(tmp_path, monkeypatch):
         assert all(np.array_equal(source.load(source.samples[i]).image, IMAGES[i]) for i in order)
 
 
-def test_a_file_that_was_replaced_is_read_again(tmp_path):
+def test_replaced_file_is_read_again(tmp_path):
     file = write(tmp_path / "x.parquet", names=a.CIFAR10_CLASSES)
     source = open_source(f"parquet:{file}")
     assert np.array_equal(source.load(source.samples[0]).image, IMAGES[0])
@@ -92,27 +92,27 @@ def test_a_file_that_was_replaced_is_read_again(tmp_path):
     assert np.array_equal(source.load(source.samples[0]).image, IMAGES[-1])
 
 
-def test_bad_rows_are_listed_with_their_file_and_left_out_if_asked(tmp_path):
+def test_bad_rows_are_listed_by_file_and_excluded_on_request(tmp_path):
     images = [b"", PNGS[1][:-40], None, b"GIF89a?", *PNGS[4:]]
     labels = [*LABELS[:6].tolist(), None, -1, 10, *LABELS[9:].tolist()]
     file = write(tmp_path / "hub/test-00000-of-00002.parquet", images, labels, names=a.CIFAR10_CLASSES)
     write(tmp_path / "hub/test-00001-of-00002.parquet", [], [], names=a.CIFAR10_CLASSES)
     source = open_source(f"parquet:{tmp_path / 'hub'}")
-    checked = check(source, source.samples)
+    report = check(source, source.samples)
     assert dict(source.notes) == {
         f"{file.name}, row 6": "has label None; expected a whole number from 0 to 9: leave it out",
         f"{file.name}, row 7": "has label -1; expected a whole number from 0 to 9: leave it out",
         f"{file.name}, row 8": "has label 10; expected a whole number from 0 to 9: leave it out",
         "test-00001-of-00002.parquet": "contains no rows: download it again, or remove it",
     }
-    said = dict(checked.bad)
-    assert list(said) == [f"{file.name}, row {row}" for row in range(4)]
+    notes = dict(report.bad)
+    assert list(notes) == [f"{file.name}, row {row}" for row in range(4)]
     for reason, part in zip(
-        said.values(), ("is empty", "cannot be decoded", "has no image in", "does not have"), strict=True
+        notes.values(), ("is empty", "cannot be decoded", "has no image in", "does not have"), strict=True
     ):
         assert part in reason
-    assert len(checked.good) == 53
-    done = build(
+    assert len(report.good) == 53
+    result = build(
         "cifar10-c",
         source=f"parquet:{tmp_path / 'hub'}",
         out=tmp_path,
@@ -121,22 +121,22 @@ def test_bad_rows_are_listed_with_their_file_and_left_out_if_asked(tmp_path):
         jobs=1,
         page=False,
     )
-    assert len(done.manifest.excluded) == 8
+    assert len(result.manifest.excluded) == 8
 
 
-def test_a_damaged_row_group_stops_only_its_own_rows(tmp_path):
+def test_damaged_row_group_affects_only_its_own_rows(tmp_path):
     file = write(tmp_path / "x.parquet", names=a.CIFAR10_CLASSES, group=20)
-    at = pq.ParquetFile(file).metadata.row_group(1).column(0).data_page_offset
+    offset = pq.ParquetFile(file).metadata.row_group(1).column(0).data_page_offset
     data = bytearray(file.read_bytes())
-    data[at : at + 400] = bytes(400)
+    data[offset : offset + 400] = bytes(400)
     file.write_bytes(data)
     source = open_source(f"parquet:{file}")
-    checked = check(source, source.samples)
-    assert [sample.index for sample, *_ in checked.good] == [*range(20), *range(40, 60)]
-    assert all("x.parquet is damaged" in reason for _, reason in checked.bad)
+    report = check(source, source.samples)
+    assert [sample.index for sample, *_ in report.good] == [*range(20), *range(40, 60)]
+    assert all("x.parquet is damaged" in reason for _, reason in report.bad)
 
 
-def test_labels_can_be_texts_or_numbers(tmp_path):
+def test_labels_may_be_text_or_numbers(tmp_path):
     texts = [["dog", "cat"][label % 2] for label in LABELS]
     for kind in (pa.string(), pa.dictionary(pa.int8(), pa.string())):
         file = write(tmp_path / "x.parquet", labels=texts, label=kind)
@@ -149,7 +149,7 @@ def test_labels_can_be_texts_or_numbers(tmp_path):
     assert (source.classes[0].name, source.classes[0].folder) == ("T - shirt / top", "0_T_shirt_top")
 
 
-def test_columns_are_named_by_options(tmp_path):
+def test_options_select_columns(tmp_path):
     file = write(tmp_path / "x.parquet", columns=("left", "coarse"))
     a.check_refused(f"parquet:{file}", "has no column that fits. It has left, coarse: name one with --labels")
     source = open_source(f"parquet:{file}", images="left", labels="coarse")
@@ -157,15 +157,15 @@ def test_columns_are_named_by_options(tmp_path):
     a.check_refused(f"parquet:{file}", "has no column 'right'", images="right", labels="coarse")
 
 
-def test_files_that_are_refused(tmp_path, monkeypatch):
-    plain = {"img": pa.array(PNGS, pa.binary()), "label": pa.array(LABELS), "floats": pa.array(LABELS / 2)}
+def test_unsuitable_files_are_rejected(tmp_path, monkeypatch):
+    columns = {"img": pa.array(PNGS, pa.binary()), "label": pa.array(LABELS), "floats": pa.array(LABELS / 2)}
     rows = pa.array([{"bytes": png, "path": None} for png in PNGS], IMAGE)
-    pq.write_table(pa.table(plain), tmp_path / "plain.parquet")
-    pq.write_table(pa.table({"img": rows, "image": rows, "label": plain["label"]}), tmp_path / "two.parquet")
-    pq.write_table(pa.table([rows, rows, plain["label"]], ["img", "img", "label"]), tmp_path / "twice.parquet")
+    pq.write_table(pa.table(columns), tmp_path / "plain.parquet")
+    pq.write_table(pa.table({"img": rows, "image": rows, "label": columns["label"]}), tmp_path / "two.parquet")
+    pq.write_table(pa.table([rows, rows, columns["label"]], ["img", "img", "label"]), tmp_path / "twice.parquet")
     (tmp_path / "text.parquet").write_text("PAR1 is how a Parquet file begins, and this is not one. PAR1")
-    whole = write(tmp_path / "whole.parquet", names=a.CIFAR10_CLASSES)
-    (tmp_path / "short.parquet").write_bytes(whole.read_bytes()[:-9000])
+    original = write(tmp_path / "whole.parquet", names=a.CIFAR10_CLASSES)
+    (tmp_path / "short.parquet").write_bytes(original.read_bytes()[:-9000])
     os.mkfifo(tmp_path / "pipe.parquet")
     write(tmp_path / "part/test-00001-of-00003.parquet", names=a.CIFAR10_CLASSES)
     write(tmp_path / "mixed/0.parquet", names=a.CIFAR10_CLASSES)
@@ -173,7 +173,7 @@ def test_files_that_are_refused(tmp_path, monkeypatch):
     write(tmp_path / "empty.parquet", [], [], names=a.CIFAR10_CLASSES)
     write(tmp_path / "odd.parquet", labels=["a/b", *["c"] * 59], label=pa.string())
     write(tmp_path / "config/plain_text/test-00000-of-00001.parquet", names=a.CIFAR10_CLASSES)
-    for name, said in (
+    for name, message in (
         ("plain.parquet", r"column 'img' is of type binary; expected images of Hugging Face"),
         ("two.parquet", "has no column that fits. It has img, image, label: name one with --images"),
         ("twice.parquet", "has 2 columns 'img'|has no column that fits"),
@@ -181,23 +181,23 @@ def test_files_that_are_refused(tmp_path, monkeypatch):
         ("short.parquet", "is not a Parquet file, or a damaged one"),
         ("pipe.parquet", "is a pipe"),
         ("part", r"test-00000-of-00003.parquet, test-00002-of-00003.parquet is missing"),
-        ("mixed", r"1\.parquet has other columns or classes than .*0\.parquet"),
+        ("mixed", r"1\.parquet has different columns or classes than .*0\.parquet"),
         ("empty.parquet", r"no row that can be used:\n.*empty\.parquet: contains no rows"),
         ("odd.parquet", "labels that are not names of classes: the class name 'a/b'"),
         ("config", "contains no .parquet file. These folders in it do: plain_text"),
     ):
-        assert name.partition("/")[0] in a.check_refused(f"parquet:{tmp_path / name}", said)
+        assert name.partition("/")[0] in a.check_refused(f"parquet:{tmp_path / name}", message)
     a.check_refused(
         f"parquet:{tmp_path / 'two.parquet'}", "column 'img' is of type .*expected whole", labels="img", images="image"
     )
     a.check_refused(f"parquet:{tmp_path / 'part'}", "has the splits test. Choose one", split="train")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    a.check_refused(f"parquet:{whole}", r"needs pyarrow, which is not installed.*pip install '\.\[parquet\]'")
+    a.check_refused(f"parquet:{original}", r"needs pyarrow, which is not installed.*pip install '\.\[parquet\]'")
 
 
 @pytest.mark.ci
-def test_files_that_datasets_writes(tmp_path):
+def test_files_written_by_datasets_are_read(tmp_path):
     import datasets
     from datasets.table import embed_table_storage
     from PIL import Image

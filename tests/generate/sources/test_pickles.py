@@ -96,7 +96,7 @@ HOSTILE = [
 ]
 
 
-def test_a_hostile_pickle_runs_nothing_and_takes_no_memory(tmp_path, monkeypatch):
+def test_hostile_pickle_executes_nothing_and_uses_little_memory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     WITNESS.clear()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -117,7 +117,7 @@ def test_a_hostile_pickle_runs_nothing_and_takes_no_memory(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS[1:])  # no program writes arrays as text
-def test_values_and_arrays_as_python_and_numpy_write_them(protocol):
+def test_values_and_arrays_are_read_as_written_by_python_and_numpy(protocol):
     columns = {
         "list": TEXTS,
         "unicode": np.array(TEXTS * 30),
@@ -126,7 +126,7 @@ def test_values_and_arrays_as_python_and_numpy_write_them(protocol):
         "objects": np.array(TEXTS, dtype=object),
         "scalars": [np.str_("apple"), np.str_("pear")],
     }
-    whole = {
+    values = {
         **{str(dtype): (np.arange(300) % 251).astype(dtype) for dtype in ("u1", "<i8", ">i4", "<u2")},
         "n": [0, 255, 65536, -300, 2**31, -(2**40)],
         "scalar numbers": [np.int64(7), np.uint8(8)],
@@ -134,16 +134,16 @@ def test_values_and_arrays_as_python_and_numpy_write_them(protocol):
     }
     image = np.arange(4000, dtype=np.uint8).reshape(10, 400)
     more = {"image": image, "same": image, "b": True, "none": None, "f": {"x": [[]]}}
-    fields = load_saved_fields(a.npy_object({**columns, **whole, **more}, protocol))
+    fields = load_saved_fields(a.npy_object({**columns, **values, **more}, protocol))
     for name, column in columns.items():
         assert string_column(fields[name], 999) == np.array(column).astype(str).tolist(), name
-    for name, column in whole.items():
+    for name, column in values.items():
         assert number_array(fields[name]).tolist() == np.array(column).tolist(), name
     assert (fields["b"], fields["none"], fields["f"]["x"]) == (True, None, [[]])
     assert np.array_equal([fields["image"], fields["same"]], [image, image])
 
 
-def test_batches_are_read_as_python_reads_them():
+def test_batches_are_read_like_python_does():
     rows = a.channel_planes(a.random_crops(5)[0])
     for dump in (a.python2_batch, *(a.modern_batch(p) for p in (2, 3, 4, 5))):
         assert np.array_equal(load_fields(dump(rows, {"labels": range(5)}))["data"], rows)
@@ -153,35 +153,35 @@ def test_batches_are_read_as_python_reads_them():
     assert pickle.loads(a.protocol0_meta(a.CIFAR10_CLASSES, 5), encoding="bytes")[b"label_names"][9] == b"truck"
 
 
-def test_what_is_no_saved_dictionary():
+def test_pickles_without_dictionary_are_rejected():
     array = io.BytesIO()
     np.save(array, np.zeros((5, 4)))
-    for data, said in (
+    for data, message in (
         (a.npy_object([1, 2]), "does not contain a dictionary"),
         (a.npy_object({"a": 1})[:-20], "is not a pickle"),
         (b"", "is not a .npy file of a dictionary"),
         (b"\x93NUMPY\x01\x00\xff\xff{", "is not a .npy file of a dictionary"),
         (array.getvalue(), "is not a .npy file of a dictionary"),
     ):
-        with pytest.raises(PickleRefused, match=said):
+        with pytest.raises(PickleRefused, match=message):
             load_saved_fields(data)
 
 
-def test_columns_and_arrays_of_other_things_are_refused():
+def test_columns_and_arrays_of_other_types_are_rejected():
     def fields(value, *change):
         return load_fields(pickle.dumps({"x": value}, 4).replace(*change or (b"", b"")))["x"]
 
     nested = ["x"]
     for _ in range(30):  # each list contains the previous list ten times
         nested = [nested] * 10
-    for bad, said in (
+    for bad, message in (
         ({"a": "b"}, "dict where a column"),
         (nested, "list where a short string"),
         (["y" * 300], "(bytes|str) where a short string"),
         (np.zeros((2, 3), "<U2"), r"has \(2, 3\) where"),
         (["a"] * 1000, "list where a column"),
     ):
-        with pytest.raises(PickleRefused, match=said):
+        with pytest.raises(PickleRefused, match=message):
             string_column(fields(bad), 999)
     for bad in (["a"], np.array(["a"], dtype=object), [True], [1 << 62], nested):
         with pytest.raises(PickleRefused, match="list where an array of integers was expected"):
@@ -197,12 +197,12 @@ def test_columns_and_arrays_of_other_things_are_refused():
     [b"]", *(pytest.param(other, marks=pytest.mark.ci) for other in (b"]\x94", b"(", b"U\xff" + b"x" * 255))],
     ids=["lists", "lists in a memo", "marks", "strings"],
 )
-def test_a_pickle_of_millions_of_values_is_refused_early(values):
+def test_pickle_of_millions_of_values_is_rejected_early(values):
     with pytest.raises(PickleRefused, match="has more than 2,000,000 values"):
         load_fields(b"\x80\x04" + values * 2_000_001 + b".")
 
 
-def test_a_pickle_does_not_change_the_functions_that_it_may_call():
+def test_pickle_cannot_modify_allowed_functions():
     batch = a.python2_batch(a.channel_planes(a.random_crops(5)[0]), {"labels": range(5)})
     for name in (b"numpy\ndtype", b"_codecs\nencode", b"numpy.core.multiarray\n_reconstruct", b"numpy\nndarray"):
         for attributes in (b"__defaults__", b"function", b"__setstate__", b"__call__"):

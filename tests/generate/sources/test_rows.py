@@ -25,7 +25,7 @@ SHA256 = ["sha256:" + hashlib.sha256(image.tobytes()).hexdigest() for image in E
 OPTIONS = {"sets": ["contrast/1"], "storage": "hdf5", "metrics": 0, "page": False, "jobs": 1}
 
 
-def test_how_often_an_archive_is_unpacked(tmp_path, monkeypatch):
+def test_archive_is_unpacked_expected_number_of_times(tmp_path, monkeypatch):
     path = a.write_tar(tmp_path / "x.tar.gz", a.cifar10_python(TEST, TRAIN), "w:gz")
     size = len(gzip.decompress(path.read_bytes()))
     taken, read = [], gzip._GzipReader.read
@@ -39,14 +39,14 @@ def test_how_often_an_archive_is_unpacked(tmp_path, monkeypatch):
     source = open_source(f"cifar10:{path}", split="all")
     for sample in source.samples:
         source.load(sample)
-    found = check(source, source.samples)
-    assert ([good[1] for good in found.good], found.bad) == (SHA256, [])
+    report = check(source, source.samples)
+    assert ([valid[1] for valid in report.good], report.bad) == (SHA256, [])
     assert sum(taken) <= size
     build("cifar10-c", f"cifar10:{path}", tmp_path / "out", split="all", **OPTIONS)
     assert sum(taken) <= 2 * size
 
 
-def test_a_source_that_changed_since_it_was_listed(tmp_path):
+def test_source_changed_since_listing_is_rejected(tmp_path):
     """A file that is replaced by another file of the same size is read again."""
     images, labels = TEST
 
@@ -58,10 +58,10 @@ def test_a_source_that_changed_since_it_was_listed(tmp_path):
         return a.write_files(tmp_path / "x", files), tmp_path / "x/test_batch.bin"
 
     def archive(pixels):
-        plain = a.write_tar(tmp_path / "x.tar", a.cifar10_binary((pixels, labels))).read_bytes()
+        archive = a.write_tar(tmp_path / "x.tar", a.cifar10_binary((pixels, labels))).read_bytes()
         path = tmp_path / "x.tar.gz"
         path.write_bytes(
-            gzip.compress(plain, compresslevel=0, mtime=0)
+            gzip.compress(archive, compresslevel=0, mtime=0)
         )  # not compressed, so that the size of the file is the same
         return path, path
 
@@ -102,25 +102,25 @@ print(json.dumps([good, peak() - before]))
 
 
 @pytest.mark.skipif(not os.path.isfile("/proc/self/status"), reason="the peak of a process is read from /proc")
-def test_a_batch_is_held_twice_while_it_is_read(tmp_path):
+def test_batch_is_held_twice_during_read(tmp_path):
     """Reading a batch of 18 MB needs little more memory than its file and its pixels."""
     paths = []
     for count in (200, 6_000):
         images = np.resize(EXPECTED, (count, 32, 32, 3))
         files = a.cifar10_python((images, np.arange(count) % 10), dump=a.modern_batch(4))
         paths.append(f"cifar10:{a.write_tar(tmp_path / f'{count}.tar.gz', files, 'w:gz', compresslevel=1)}")
-    done = subprocess.run([sys.executable, "-c", PEAK, *paths], check=True, capture_output=True, text=True)
-    good, grown = json.loads(done.stdout)
-    assert good == 6_000
+    result = subprocess.run([sys.executable, "-c", PEAK, *paths], check=True, capture_output=True, text=True)
+    valid, grown = json.loads(result.stdout)
+    assert valid == 6_000
     assert grown < 2 * images.nbytes + (8 << 20)
 
 
-def test_the_plan_counts_the_rows_that_each_worker_holds(tmp_path):
+def test_plan_counts_rows_held_by_each_worker(tmp_path):
     images, labels = a.random_crops(40)
     a.write_tar(tmp_path / "x.tar.gz", a.cifar10_python((images, labels)), "w:gz")
     source = open_source(f"cifar10:{tmp_path}/x.tar.gz")
     assert source.memory_bytes == images.nbytes
-    asked = {"sets": ["contrast/1"], "samples": 8, "jobs": 1}
-    more = plan("cifar10-c", source, **asked).memory_per_worker
+    options = {"sets": ["contrast/1"], "samples": 8, "jobs": 1}
+    more = plan("cifar10-c", source, **options).memory_per_worker
     source.memory_bytes = 0
-    assert more == plan("cifar10-c", source, **asked).memory_per_worker + images.nbytes
+    assert more == plan("cifar10-c", source, **options).memory_per_worker + images.nbytes

@@ -28,14 +28,14 @@ def select_rows(source=SOURCE, /, **options):
 
 @given(st.integers(1, 300), st.integers(1, 400))
 @settings(max_examples=50, deadline=None, derandomize=True)
-def test_a_selection_is_spread_evenly(total, wanted):
+def test_selection_is_spread_evenly(total, wanted):
     chosen = select_rows([Sample(i, f"{i:03d}", 0) for i in range(total)], samples=wanted)
     count = min(total, wanted)
     assert chosen == sorted({(i * total) // count for i in range(count)})
     assert len(chosen) == count
 
 
-def test_what_each_option_chooses(tmp_path):
+def test_each_option_selects_expected_samples(tmp_path):
     (tmp_path / "ids.txt").write_text("\ufefftest/00009\r\n\r\n  test/00000 \n")
     for options, expected in (
         ({}, range(10)),
@@ -61,33 +61,33 @@ def test_what_each_option_chooses(tmp_path):
     names = ["n01440764/ILSVRC2012_val_00000003.JPEG", "ILSVRC2012_val_00000001.JPEG", "ILSVRC2012_val_00000007"]
     assert [s.id[-1] for s in select(source.samples, ids=names)] == ["1", "3", "7"]
     composed, decomposed = "caf\u00e9", "cafe\u0301"
-    named = [Sample(0, composed, 0, f"{decomposed}.png"), Sample(1, "1", 0, "1.jpg")]
+    samples = [Sample(0, composed, 0, f"{decomposed}.png"), Sample(1, "1", 0, "1.jpg")]
     for name in (composed, decomposed, f"{composed}.png", f"{decomposed}.png"):
-        assert select(named, ids=[name, "1.jpg"]) == named
+        assert select(samples, ids=[name, "1.jpg"]) == samples
     with pytest.raises(SourceError, match=r"there is no sample 'other/1\.jpg'"):
-        select(named, ids=["other/1.jpg"])
+        select(samples, ids=["other/1.jpg"])
 
 
-def test_ids_that_cannot_be_meant(tmp_path):
+def test_ambiguous_or_unknown_ids_are_rejected(tmp_path):
     path = tmp_path / "ids.txt"
-    mistakes = (
-        r"has 3 mistakes:\n *line 2: there is no sample 'test/0001' in the source. Did you mean 'test/0000.*\n"
+    errors = (
+        r"contains 3 errors:\n *line 2: there is no sample 'test/0001' in the source. Did you mean 'test/0000.*\n"
         r" *line 3: 'test/00001' is also on line 1"
     )
-    for data, said in (
-        (b"test/00001\ntest/0001\ntest/00001\nx\n", mistakes),
+    for data, message in (
+        (b"test/00001\ntest/0001\ntest/00001\nx\n", errors),
         (b"\n", "it names no sample"),
         (b"\xff\xfe\x00", "cannot be read"),
     ):
         path.write_bytes(data)
-        with pytest.raises(SourceError, match=said):
+        with pytest.raises(SourceError, match=message):
             select_rows(ids=path)
     for broken in (tmp_path, tmp_path / "none"):
         with pytest.raises(SourceError, match="cannot be read"):
             select_rows(ids=broken)
 
 
-def test_the_record():
+def test_selection_record_describes_options():
     ids = ["test/00007", "test/00002"]
     nothing = {"split": None, "samples": None, "first": None, "per_class": None, "ids": None}
     sha256 = hashlib.sha256(b'["test/00002","test/00007"]').hexdigest()
@@ -101,7 +101,7 @@ def test_the_record():
     assert record == nothing | {"samples": 3, "total": 60, "chosen": 3}
 
 
-def test_the_first_of_every_super_category(tmp_path):
+def test_first_of_every_super_category_is_selected(tmp_path):
     path = tmp_path / "groups.toml"
     path.write_text('images = 4\n[categories]\nbird = ["n00", "n03"]\n"land vehicle" = ["name 5"]\n')
     options = {"per_super_category": path, "classes": CLASSES}
@@ -118,9 +118,9 @@ def test_the_first_of_every_super_category(tmp_path):
     assert shipped.category_of["n02099601"] == "dog"
 
 
-def test_mistakes_of_super_categories(tmp_path):
+def test_super_category_errors_are_reported(tmp_path):
     path = tmp_path / "groups.toml"
-    for text, *said in (
+    for text, *messages in (
         (
             'images = 0\nimage = 3\n[categories]\na = ["n00", "n01"]\nb = []\nc = "n02"\n',
             "image: Extra inputs are not permitted .given: 3.",
@@ -131,30 +131,33 @@ def test_mistakes_of_super_categories(tmp_path):
         ("images = 3\n", "categories: Field required"),
     ):
         path.write_text(text)
-        for part in said:
+        for part in messages:
             with pytest.raises(SourceError, match=part):
                 select(SAMPLES, per_super_category=path, classes=CLASSES)
     with pytest.raises(SourceError, match=r"cannot be read.*Did you mean 'fragile-imagenet'"):
         read_super_categories("fragile-imagenett")
 
 
-def test_numbers_beyond_what_there_is_are_noted():
+def test_numbers_beyond_available_samples_are_noted():
     """Return samples of three classes, which have two, two and one images."""
     samples = [Sample(i, f"{i}", i // 2) for i in range(5)]
-    all_used = "images, all of which are used."
-    for options, said in (
-        ({"samples": 6}, [f"--samples is 6, and there are only 5 {all_used}"]),
-        ({"samples": 2000}, [f"--samples is 2,000, and there are only 5 {all_used}"]),
-        ({"first": 6}, [f"--first is 6, and there are only 5 {all_used}"]),
+    all_used = "images, so all of them are used."
+    for options, message in (
+        ({"samples": 6}, [f"--samples is 6, but there are only 5 {all_used}"]),
+        ({"samples": 2000}, [f"--samples is 2,000, but there are only 5 {all_used}"]),
+        ({"first": 6}, [f"--first is 6, but there are only 5 {all_used}"]),
         (
             {"per_class": 2},
-            ["--per-class is 2, and 1 of the classes have fewer images (the smallest 1), all of which are used."],
+            [
+                "--per-class is 2, but 1 of the classes have fewer images (the smallest has 1). All images of these "
+                "classes are used."
+            ],
         ),
-        ({"first": 3, "samples": 4}, [f"--samples is 4, and there are only 3 {all_used}"]),
-        ({"per_class": 1, "samples": 4}, [f"--samples is 4, and there are only 3 {all_used}"]),
-        ({"ids": ["1", "2"], "first": 3}, [f"--first is 3, and there are only 2 {all_used}"]),
+        ({"first": 3, "samples": 4}, [f"--samples is 4, but there are only 3 {all_used}"]),
+        ({"per_class": 1, "samples": 4}, [f"--samples is 4, but there are only 3 {all_used}"]),
+        ({"ids": ["1", "2"], "first": 3}, [f"--first is 3, but there are only 2 {all_used}"]),
         ({"first": 5, "per_class": 1, "samples": 3}, []),
     ):
         notes: list[str] = []
         select(samples, **options, notes=notes)
-        assert notes == said, options
+        assert notes == message, options

@@ -36,7 +36,7 @@ def open_with_labels(root, rows, encoding="utf-8"):
     return open_source(f"folder:{root}", labels=path)
 
 
-def test_the_eight_photographs():
+def test_sample_source_has_eight_photographs():
     source = open_source("sample")
     assert [s.id for s in source.samples] == sorted(PHOTOGRAPHS) == [c.name for c in source.classes]
     assert [s.label for s in source.samples] == list(range(8)) == [s.index for s in source.samples]
@@ -45,16 +45,16 @@ def test_the_eight_photographs():
     assert all(name in source.license for name in PHOTOGRAPHS)
     assert (source.scheme, source.notes) == ("sample", ())
     for sample in source.samples:
-        loaded = source.load(sample)
-        assert (loaded.image.dtype, loaded.image.ndim, loaded.image.flags.writeable) == (np.uint8, 3, True)
-        expected = "sha256:" + hashlib.sha256(loaded.image.tobytes()).hexdigest()
-        assert loaded.sha256 == source.fingerprint(sample) == expected == PHOTOGRAPHS[sample.id].sha256
-    found = check(source, source.samples)
-    assert ([good[2:] for good in found.good][:2], found.bad) == ([(512, 512, 3), (451, 300, 3)], [])
+        decoded = source.load(sample)
+        assert (decoded.image.dtype, decoded.image.ndim, decoded.image.flags.writeable) == (np.uint8, 3, True)
+        expected = "sha256:" + hashlib.sha256(decoded.image.tobytes()).hexdigest()
+        assert decoded.sha256 == source.fingerprint(sample) == expected == PHOTOGRAPHS[sample.id].sha256
+    report = check(source, source.samples)
+    assert ([valid[2:] for valid in report.good][:2], report.bad) == ([(512, 512, 3), (451, 300, 3)], [])
     assert pickle.loads(pickle.dumps(source)).samples == source.samples
 
 
-def test_a_photograph_that_is_gone_or_another_is_said(tmp_path, monkeypatch):
+def test_missing_or_changed_photograph_is_reported(tmp_path, monkeypatch):
     folder = Path(skimage.__file__).parent / "data"
     for photograph in PHOTOGRAPHS.values():
         if photograph.file != "ihc.png":
@@ -65,8 +65,8 @@ def test_a_photograph_that_is_gone_or_another_is_said(tmp_path, monkeypatch):
     assert ([s.label for s in source.samples], len(source.classes)) == ([0, 1, 2, 3, 5, 6, 7], 8)
     ((path, reason),) = source.notes
     assert (path, f"scikit-image {skimage.__version__}" in reason) == ("ihc.png", True)
-    ((name, said),) = check(source, source.samples).bad
-    assert re.search(f"^chelsea: .*different pixels.*{PHOTOGRAPHS['chelsea'].sha256}", f"{name}: {said}")
+    ((name, message),) = check(source, source.samples).bad
+    assert re.search(f"^chelsea: .*different pixels.*{PHOTOGRAPHS['chelsea'].sha256}", f"{name}: {message}")
     (tmp_path / "rocket.jpg").unlink()
     with pytest.raises(BadSample, match="cannot be read"):
         source.load(source.samples[-1])
@@ -74,23 +74,23 @@ def test_a_photograph_that_is_gone_or_another_is_said(tmp_path, monkeypatch):
     a.check_refused("sample", "pip install scikit-image")
 
 
-def test_names_of_sources(tmp_path):
-    for text, said in {
+def test_source_names_are_parsed(tmp_path):
+    for text, message in {
         "sampel": "Did you mean 'sample'",
         "cifar:x": "is not a source. Did you mean 'cifar10'",
         str(tmp_path): f"did you mean folder:{tmp_path}",
         "sample:x": "takes no path",
     }.items():
-        a.check_refused(text, said)
+        a.check_refused(text, message)
     assert all(s.help in a.check_refused("x", "is not a source") for s in SCHEMES.values())
     a.check_refused("sample", "no option --labels", labels=tmp_path / "x.csv")
     (tmp_path / "val.zip").write_bytes(b"PK\x05\x06" + bytes(18))
     for scheme in ("folder", "imagenet", "cifar10", "tree", "mnist"):
-        said = rf"val\.zip is a zip archive\. Unzip it, and give the folder: {scheme}:.*/val\.$"
-        a.check_refused(f"{scheme}:{tmp_path / 'val.zip'}", said)
+        message = rf"val\.zip is a zip archive\. Unzip it, and specify the folder: {scheme}:.*/val\.$"
+        a.check_refused(f"{scheme}:{tmp_path / 'val.zip'}", message)
 
 
-def test_the_page_has_every_scheme_option_suffix_and_limit():
+def test_page_documents_every_scheme_option_suffix_and_limit():
     for name, scheme in SCHEMES.items():
         assert f"`{name}:" in PAGE or f"`{name}`" in PAGE
         assert all(f"--{option}" in PAGE for option in scheme.options)
@@ -104,7 +104,7 @@ def test_the_page_has_every_scheme_option_suffix_and_limit():
 
 
 @pytest.mark.parametrize("form", ["folder", "tar", "csv"])
-def test_ids_and_classes_are_in_the_order_of_their_own_letters(tmp_path, form):
+def test_ids_and_classes_are_sorted_by_code_point(tmp_path, form):
     """Samples are sorted by their ids: without suffixes, over all folders, and in Unicode normal form C."""
     decomposed = unicodedata.normalize("NFD", "é")
     names = ("a/b", "a/b-1", "a/b!", "a/b.c", "a/z", f"a/{decomposed}", "a-b/x", "z/y")
@@ -126,13 +126,13 @@ def test_ids_and_classes_are_in_the_order_of_their_own_letters(tmp_path, form):
     assert [s.label for s in source.samples] == [1, 0, 0, 0, 0, 0, 0, 2, 3]
     last = source.samples[8]
     assert (source.scheme, source.notes, last.index, last.path) == ("folder", (), 8, f"{decomposed}/a.png")
-    loaded = source.load(last)
-    np.testing.assert_array_equal(loaded.image, RGB)
-    assert loaded.sha256 == source.fingerprint(last) == "sha256:" + hashlib.sha256(PNG).hexdigest()
-    assert source.probe(last) == (loaded.sha256, 10, 12, 3, False)
+    decoded = source.load(last)
+    np.testing.assert_array_equal(decoded.image, RGB)
+    assert decoded.sha256 == source.fingerprint(last) == "sha256:" + hashlib.sha256(PNG).hexdigest()
+    assert source.probe(last) == (decoded.sha256, 10, 12, 3, False)
 
 
-def test_labels_in_a_csv(tmp_path):
+def test_labels_can_come_from_csv(tmp_path):
     root = write_images(tmp_path / "numbers", "x.png", "sub/y.png", "ż.png")
     source = open_with_labels(root, "file,label\nsub/y.png,7\r\n./x.png, 12 \n\nż.png,7\n", "utf-8-sig")
     assert [(s.id, s.label) for s in source.samples] == [("sub/y", 7), ("x", 12), ("ż", 7)]
@@ -144,8 +144,8 @@ def test_labels_in_a_csv(tmp_path):
     assert [c.name for c in source.classes] == ["dog", "tabby, cat"]
     assert source.notes == (("unlabelled.png", "has no row in labels.csv: add one, or leave the image out"),)
     # images that would be stored under the same name
-    for given, expected in ((("a/b/1", "a"), "a/b/1"), (("ab/1", "a"), "a/ab/1"), (("1", "00_x"), "00_x/1")):
-        assert stored_path(*given) == expected
+    for parts, expected in ((("a/b/1", "a"), "a/b/1"), (("ab/1", "a"), "a/ab/1"), (("1", "00_x"), "00_x/1")):
+        assert stored_path(*parts) == expected
     source = open_with_labels(
         write_images(tmp_path / "flat", "a/x.png", "x.png", "y.png"), "file,label\na/x.png,a\nx.png,a\ny.png,a\n"
     )
@@ -156,7 +156,7 @@ def test_labels_in_a_csv(tmp_path):
     assert [path for path, _ in source.notes] == ["2.png", "3.png", "unlabelled.png"]
 
 
-def test_numbers_with_a_decimal_point_are_whole_numbers(tmp_path):
+def test_numbers_with_decimal_point_may_be_integers(tmp_path):
     root = write_images(tmp_path / "x", *(f"{i}.png" for i in range(12)))
     for form in ("{}.0", "{}.", "{}.000", "00{}.0"):
         source = open_with_labels(root, "file,label\n" + "".join(f"{i}.png,{form.format(i)}\n" for i in range(12)))
@@ -169,23 +169,23 @@ def test_numbers_with_a_decimal_point_are_whole_numbers(tmp_path):
     assert open_with_labels(root, "file,label\n0.png,10\n1.png,2\n").remarks == ()
 
 
-def test_other_numbers_are_no_labels(tmp_path):
+def test_other_numbers_are_not_labels(tmp_path):
     root, csv = write_images(tmp_path / "x", "0.png", "1.png", "2.png"), tmp_path / "labels.csv"
-    for label, said in {
+    for label, message in {
         "1.5": "is a fraction, or has a comma",
         '"1,5"': "is a fraction, or has a comma",
         ".5": "is a fraction",
         "-1": "is negative",
         "-1.0": "is negative",
-        "1e1": "is a number in another notation",
-        "1E+01": "is a number in another notation",
-        "+1": "is a number in another notation",
-        "0x10": "is a number in another notation",
+        "1e1": "is a number in a notation other than",
+        "1E+01": "is a number in a notation other than",
+        "+1": "is a number in a notation other than",
+        "0x10": "is a number in a notation other than",
         "nan": "is not a label",
         "NaN": "is not a label",
         "-inf": "is not a label",
-        "٣": "is written with other digits",
-        "\u22121": "is written with other digits or signs",
+        "٣": "is written with digits or signs other than",
+        "\u22121": "is written with digits or signs other than",
         "100000.0": "is above 99999",
     }.items():
         for other, mixes in (("2", False), ("2.0", False), ("cat", True)):
@@ -193,7 +193,7 @@ def test_other_numbers_are_no_labels(tmp_path):
             text = a.check_refused(
                 f"folder:{root}", "a whole number from 0 to 99999 .3.0 is read as 3. or a class name", labels=csv
             )
-            assert re.search(f"line 3: the label .* {said}", text)
+            assert re.search(f"line 3: the label .* {message}", text)
             assert ("the labels mix numbers (line 3: " in text) == mixes
     # class names that contain digits
     for names in (("1st", "10th", "2nd"), ("0-2", "3-10", "3-9"), ("v1.2.3", "1_1", "none")):
@@ -201,12 +201,12 @@ def test_other_numbers_are_no_labels(tmp_path):
         assert [c.name for c in open_source(f"folder:{root}", labels=csv).classes] == sorted(names)
 
 
-def test_mistakes_of_a_csv(tmp_path):
+def test_csv_errors_are_reported(tmp_path):
     root, csv = write_images(tmp_path / "flat", *(f"{i}.png" for i in range(6))), tmp_path / "labels.csv"
-    for rows, *said in (
+    for rows, *messages in (
         (
             "file,label\n0.png,cat\n0.png,dog\nnone.png,cat\n1.png,\n2.png\n3.png,3\n4.png,Cat\n5.png,../up\n",
-            "have 5 mistakes",
+            "contains 5 errors",
             "line 3: '0.png' is also on line 2",
             "line 4: there is no image 'none.png'",
             "line 5: '1.png' has no label",
@@ -215,20 +215,20 @@ def test_mistakes_of_a_csv(tmp_path):
         ),
         (
             "file,label\n0.png,cat\n1.png,Cat\n2.png,../up\n3.png,.hid\n4.png,a\\b\n",
-            "have 5 mistakes",
+            "contains 5 errors",
             "'Cat' has the same name as cat on disks that ignore case",
             "'../up' cannot be a folder",
             "'.hid' cannot be a folder",
             "backslash",
         ),
-        ("", "begin with 'nothing'.*expected the header line 'file,label'"),
-        ("label,file\n", "begin with 'label,file'"),
-        ("file,label\n", "a header and no rows"),
+        ("", "begins with 'nothing'.*expected the header line 'file,label'"),
+        ("label,file\n", "begins with 'label,file'"),
+        ("file,label\n", "a header, but no rows"),
         ("file,label\n0.png,100000\n", "the label 100000 is above 99999"),
         ('file,label\n"0.png,1\n', "cannot be read: line 2"),
         ("file,label\n0.png,caf\udce9\n", "cannot be read"),
     ):
         csv.write_text(rows, errors="surrogateescape")
-        for part in said:
+        for part in messages:
             a.check_refused(f"folder:{root}", part, labels=csv)
     a.check_refused(f"folder:{root}", "cannot be read", labels=tmp_path / "missing.csv")

@@ -17,7 +17,7 @@ from corruptset.generate.sources.tar_archives import list_tar, read_named_files
 PICTURES = {f"{c}/{i}.jpg": a.jpeg_bytes(a.random_crops(3, i)[0][i]) for c in ("cat", "dog", "ant") for i in range(3)}
 
 
-def test_a_tar_of_class_folders_is_the_folder(tmp_path):
+def test_tar_of_class_folders_equals_folder(tmp_path):
     expected = open_source(f"folder:{a.write_files(tmp_path / 'photos', PICTURES)}")
     extra = {".hidden/x.jpg": b"", "README.md": b"", "cat/.DS_Store": b""}
     for i, (files, form) in enumerate(
@@ -43,7 +43,7 @@ def test_a_tar_of_class_folders_is_the_folder(tmp_path):
     assert [c.name for c in labelled.classes] == ["a", "n", "o"]
 
 
-def test_what_is_unsafe_is_said_and_stops_a_build(tmp_path):
+def test_unsafe_members_are_reported_and_stop_build(tmp_path):
     path, data = tmp_path / "x.tar", PICTURES["cat/0.jpg"]
     bad = {
         "../evil.jpg": (tarfile.REGTYPE, "leads out of the archive"),
@@ -62,29 +62,29 @@ def test_what_is_unsafe_is_said_and_stops_a_build(tmp_path):
             member.linkname = "/etc/passwd" if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else ""
             archive.addfile(member, io.BytesIO(content) if content else None)
     source = open_source(f"folder:{path}")
-    assert [(name, bad[name][1] in why) for name, why in source.notes] == [(name, True) for name in sorted(bad)]
+    assert [(name, bad[name][1] in reason) for name, reason in source.notes] == [(name, True) for name in sorted(bad)]
     assert [s.path for s in source.samples] == sorted(PICTURES)
     with pytest.raises(SourceError, match="7 files of the source cannot be used"):
         build("cifar10-c", f"folder:{path}", tmp_path / "out", sets=["clean"], jobs=1)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.tar"]
 
 
-def test_a_tar_that_is_cut_or_damaged(tmp_path):
-    whole = a.write_tar(tmp_path / "x.tar", PICTURES, format=tarfile.USTAR_FORMAT).read_bytes()
+def test_truncated_or_damaged_tar_is_rejected(tmp_path):
+    content = a.write_tar(tmp_path / "x.tar", PICTURES, format=tarfile.USTAR_FORMAT).read_bytes()
     offsets = [p.offset for p in list_tar(tmp_path / "x.tar").files.values()]
     end = offsets[-1] + -(-len(PICTURES["ant/2.jpg"]) // 512) * 512
-    flipped = bytearray(whole)
+    flipped = bytearray(content)
     flipped[offsets[4] - 512 + 3] ^= 1
     cuts = (offsets[4] - 512, offsets[4] - 100, offsets[4] + 5, offsets[-1] + 3, end, end + 100)
-    for data, said in [
-        *((whole[:cut], r"is truncated|damaged") for cut in cuts),
+    for data, message in [
+        *((content[:cut], r"is truncated|damaged") for cut in cuts),
         (bytes(flipped), r"kind of file: the header at byte"),
         (bytes(10240), "contains no image"),
         (b"hello", "is a file, not a folder"),
-        (gzip.compress(whole), r"is gzipped, but images are read.*gunzip bad\.tar"),
+        (gzip.compress(content), r"is gzipped, but images are read.*gunzip bad\.tar"),
     ]:
         (tmp_path / "bad.tar").write_bytes(data)
-        a.check_refused(f"folder:{tmp_path / 'bad.tar'}", said)
+        a.check_refused(f"folder:{tmp_path / 'bad.tar'}", message)
 
 
 def concatenated_tars(tmp_path, *files, between=b""):
@@ -93,7 +93,7 @@ def concatenated_tars(tmp_path, *files, between=b""):
     return between.join(tars)
 
 
-def test_tars_that_were_put_together_are_read_to_the_end(tmp_path):
+def test_concatenated_tars_are_read_to_end(tmp_path):
     parts = [{n: d for n, d in PICTURES.items() if n.startswith(name)} for name in ("cat", "dog", "ant")]
     expected = a.source_contents(open_source(f"folder:{a.write_files(tmp_path / 'photos', PICTURES)}"))
     path = tmp_path / "both.tar"
@@ -101,8 +101,8 @@ def test_tars_that_were_put_together_are_read_to_the_end(tmp_path):
         path.write_bytes(concatenated_tars(tmp_path, *parts, between=between))
         assert a.source_contents(open_source(f"folder:{path}")) == expected
     path.write_bytes(concatenated_tars(tmp_path, PICTURES, parts[0]))
-    twice = open_source(f"folder:{path}").notes
-    assert [(name, "twice" in why) for name, why in twice] == [(name, True) for name in sorted(parts[0])]
+    notes = open_source(f"folder:{path}").notes
+    assert [(name, "twice" in reason) for name, reason in notes] == [(name, True) for name in sorted(parts[0])]
     # the same for the other archives that sources read
     names = sorted(a.val_images())
     images = [{n: d for n, d in a.val_images().items() if (n in names[:3]) == first} for first in (True, False)]
@@ -123,31 +123,31 @@ def test_tars_that_were_put_together_are_read_to_the_end(tmp_path):
         assert [s.label for s in source.samples] == rows[1].tolist()
 
 
-def test_what_follows_a_tar(tmp_path):
-    whole = a.write_tar(tmp_path / "x.tar", PICTURES, format=tarfile.GNU_FORMAT).read_bytes()
-    (tmp_path / "filled.tar").write_bytes(whole + bytes(1 << 20) + bytes(100))
+def test_data_after_tar_is_handled(tmp_path):
+    content = a.write_tar(tmp_path / "x.tar", PICTURES, format=tarfile.GNU_FORMAT).read_bytes()
+    (tmp_path / "filled.tar").write_bytes(content + bytes(1 << 20) + bytes(100))
     assert len(open_source(f"folder:{tmp_path / 'filled.tar'}").samples) == 9
-    cut = concatenated_tars(tmp_path, PICTURES, {"elk/0.jpg": bytes(5000)})[: len(whole) + 3000]
-    for data, said in (
-        (whole + b"<html>", "has bytes after its end, from byte .* which are not another archive"),
-        (whole + bytes(5000) + b"x" * 5000, "has bytes after its end, from byte"),
-        (cut, "is truncated"),
+    truncated = concatenated_tars(tmp_path, PICTURES, {"elk/0.jpg": bytes(5000)})[: len(content) + 3000]
+    for data, message in (
+        (content + b"<html>", "has bytes after its end, from byte .* which are not another archive"),
+        (content + bytes(5000) + b"x" * 5000, "has bytes after its end, from byte"),
+        (truncated, "is truncated"),
     ):
         (tmp_path / "bad.tar").write_bytes(data)
-        a.check_refused(f"folder:{tmp_path / 'bad.tar'}", said)
+        a.check_refused(f"folder:{tmp_path / 'bad.tar'}", message)
     with (tmp_path / "bad.tar").open("wb") as file:  # zeros that an interrupted download leaves
-        file.write(whole)
+        file.write(content)
         file.truncate(1 << 40)
     a.check_refused(f"folder:{tmp_path / 'bad.tar'}", "has more than 16 MiB of zeros .* an interrupted download")
     (tmp_path / "x.tar.gz").write_bytes(a.gzip_bytes(concatenated_tars(tmp_path, {"a": b"x"}) * 9))
     with pytest.raises(SourceError, match="has more than 8 archives"):
         read_named_files(tmp_path / "x.tar.gz", ())
-    (tmp_path / "x.tar.gz").write_bytes(a.gzip_bytes(whole + bytes(17 << 20)))
+    (tmp_path / "x.tar.gz").write_bytes(a.gzip_bytes(content + bytes(17 << 20)))
     with pytest.raises(SourceError, match="has more than 16 MiB of zeros"):
         read_named_files(tmp_path / "x.tar.gz", ())
 
 
-def test_a_second_tar_whose_header_leads_back_ends_the_listing(tmp_path):
+def test_second_tar_with_backward_header_ends_listing(tmp_path):
     first = a.write_tar(tmp_path / "x.tar", PICTURES, format=tarfile.USTAR_FORMAT).read_bytes()
     for size in (-1024, -len(first), -len(first) - 512):
         second = bytearray(a.write_tar(tmp_path / "x.tar", {"b": b"y"}, format=tarfile.USTAR_FORMAT).read_bytes())
@@ -157,12 +157,12 @@ def test_a_second_tar_whose_header_leads_back_ends_the_listing(tmp_path):
         a.check_refused(f"folder:{tmp_path / 'x.tar'}", "a header refers back to byte")
 
 
-def test_headers_that_lie_about_sizes(tmp_path):
+def test_headers_with_wrong_sizes_are_rejected(tmp_path):
     """At most a few megabytes are read for a header, independently of the size that it states."""
-    good = a.write_tar(tmp_path / "good.tar", {"a": b"x" * 600, "b": b"y"}, format=tarfile.USTAR_FORMAT).read_bytes()
+    valid = a.write_tar(tmp_path / "good.tar", {"a": b"x" * 600, "b": b"y"}, format=tarfile.USTAR_FORMAT).read_bytes()
 
     def with_size(at, size, kind=b"0"):
-        data = bytearray(good)
+        data = bytearray(valid)
         data[at + 124 : at + 136], data[at + 156 : at + 157], data[at + 148 : at + 156] = size, kind, b" " * 8
         data[at + 148 : at + 156] = b"%06o\0 " % sum(data[at : at + 512])
         return bytes(data)
@@ -172,7 +172,7 @@ def test_headers_that_lie_about_sizes(tmp_path):
         header = tarfile.TarInfo("x")
         header.type, header.size = kind, size
         content = b"%d comment=" % size if kind != tarfile.GNUTYPE_LONGNAME else b"n"
-        return (header.tobuf() + content.ljust(size - 1, b"x") + b"\n" + bytes(-size % 512)) * count + good
+        return (header.tobuf() + content.ljust(size - 1, b"x") + b"\n" + bytes(-size % 512)) * count + valid
 
     back, far = (-2048).to_bytes(12, "big", signed=True), b"%011o\0" % (1 << 32)
     lies = [
@@ -187,8 +187,8 @@ def test_headers_that_lie_about_sizes(tmp_path):
         for kind in (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE)
         for count, size in ((2000, 10), (3, 500_000))
     ]
-    for data, said in lies:
+    for data, message in lies:
         for name, content in (("x.tar.gz", a.gzip_bytes(data)), ("x.tar", data)):
             (tmp_path / name).write_bytes(content)
-            with pytest.raises(SourceError, match=said if name.endswith("gz") else r"damaged|truncated"):
+            with pytest.raises(SourceError, match=message if name.endswith("gz") else r"damaged|truncated"):
                 read_named_files(tmp_path / name, ())

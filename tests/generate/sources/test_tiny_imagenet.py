@@ -25,21 +25,23 @@ def files(**changes):
     images |= {f"train/{wnid}/images/{wnid}_{i}.JPEG": JPEGS[i + 3] for i, wnid in enumerate(WNIDS)}
     images |= {f"train/{wnid}/{wnid}_boxes.txt": b"x" for wnid in WNIDS}
     texts = {"wnids.txt": "\n".join(WNIDS), "words.txt": "n01443537\tgoldfish\n", "val/val_annotations.txt": lines}
-    every = {name: text.encode() for name, text in texts.items()} | images | {"test/images/test_0.JPEG": JPEGS[8]}
-    every |= {name.replace("__", "/"): data for name, data in changes.items()}
-    return {f"{TOP}/{name}": data for name, data in every.items() if data is not None}
+    archive_files = (
+        {name: text.encode() for name, text in texts.items()} | images | {"test/images/test_0.JPEG": JPEGS[8]}
+    )
+    archive_files |= {name.replace("__", "/"): data for name, data in changes.items()}
+    return {f"{TOP}/{name}": data for name, data in archive_files.items() if data is not None}
 
 
-def pack(path, held, method=zipfile.ZIP_DEFLATED):
+def pack(path, members, method=zipfile.ZIP_DEFLATED):
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.mkdir(TOP)
-        for name, data in held.items():
+        for name, data in members.items():
             archive.writestr(name, data)
     return path
 
 
 @pytest.mark.parametrize("form", ["folder", "around", "deflated", "stored"])
-def test_samples_are_those_of_the_folder_source(tmp_path, form):
+def test_samples_equal_folder_source(tmp_path, form):
     a.write_files(tmp_path, files())
     lines = (tmp_path / TOP / "val/val_annotations.txt").read_text().splitlines()
     rows = "".join(f"{line.split()[0]},{line.split()[1]}\n" for line in lines)
@@ -61,7 +63,7 @@ def test_samples_are_those_of_the_folder_source(tmp_path, form):
 
 
 @pytest.mark.parametrize("form", ["folder", "zip"])
-def test_bad_images_are_listed_and_left_out_if_asked(tmp_path, form):
+def test_bad_images_are_listed_and_excluded_on_request(tmp_path, form):
     changes = {
         "val__images__val_2.JPEG": JPEGS[2][:-300],
         "val__images__val_3.JPEG": None,
@@ -69,8 +71,8 @@ def test_bad_images_are_listed_and_left_out_if_asked(tmp_path, form):
         "train__n01443537__images__n01443537_1.JPEG": None,
         "train__n09999999__images__a.JPEG": JPEGS[0],
     }
-    held = files(**changes)
-    path = a.write_files(tmp_path / "in", held) if form == "folder" else pack(tmp_path / "x.zip", held)
+    members = files(**changes)
+    path = a.write_files(tmp_path / "in", members) if form == "folder" else pack(tmp_path / "x.zip", members)
     source = open_source(f"tiny-imagenet:{path}")
     assert dict(source.notes) == {
         "images/more.JPEG": "has no line in val_annotations.txt: add one, or leave the image out",
@@ -81,15 +83,15 @@ def test_bad_images_are_listed_and_left_out_if_asked(tmp_path, form):
     train = open_source(f"tiny-imagenet:{path}", split="train")
     assert [name for name, _ in train.notes] == ["n01443537/", "n09999999/images/a.JPEG"]
     assert [s.label for s in train.samples] == [1, 2]
-    done = build(
+    result = build(
         "cifar10-c", source=f"tiny-imagenet:{path}", out=tmp_path, sets=["clean"], skip_bad=True, jobs=1, page=False
     )
-    assert len(done.manifest.excluded) == 3
+    assert len(result.manifest.excluded) == 3
 
 
-def test_archives_and_folders_that_are_refused(tmp_path):
+def test_unsuitable_archives_and_folders_are_rejected(tmp_path):
     line = b"val_0.JPEG\tn01443537\t0\t0\t9\t9\n"
-    for changes, said in (
+    for changes, message in (
         ({"wnids.txt": None}, "has no wnids.txt. Expected tiny-imagenet-200.zip"),
         ({"wnids.txt": b""}, "wnids.txt does not list the classes"),
         ({"wnids.txt": b"n01443537\nn01443537\ncat"}, "'cat' is not a wnid(.|\n)*n01443537 is given 2 times"),
@@ -97,21 +99,21 @@ def test_archives_and_folders_that_are_refused(tmp_path):
         ({"val__val_annotations.txt": line * 2}, "line 2: 'val_0.JPEG' was given before"),
         ({"val__val_annotations.txt": b"val_0.JPEG n01443537\nx\tn0\n"}, "line 1: .*(.|\n)*line 2: "),
     ):
-        held = files(**changes)
-        for path in (a.write_files(tmp_path / "in", held), pack(tmp_path / "x.zip", held)):
-            a.check_refused(f"tiny-imagenet:{path}", said)
+        members = files(**changes)
+        for path in (a.write_files(tmp_path / "in", members), pack(tmp_path / "x.zip", members)):
+            a.check_refused(f"tiny-imagenet:{path}", message)
         shutil.rmtree(tmp_path / "in")
-    whole = pack(tmp_path / "x.zip", files())
-    a.check_refused(f"tiny-imagenet:{whole}", "has labels for val .* and train only", split="test")
-    whole.write_bytes(whole.read_bytes()[:-60])
-    a.check_refused(f"tiny-imagenet:{whole}", "x.zip is truncated, damaged or another kind of file")
-    whole.write_bytes(b"PK\x05\x06" + bytes(18))
-    a.check_refused(f"tiny-imagenet:{whole}", "has no wnids.txt")
+    result = pack(tmp_path / "x.zip", files())
+    a.check_refused(f"tiny-imagenet:{result}", "only has labels for val .* and train", split="test")
+    result.write_bytes(result.read_bytes()[:-60])
+    a.check_refused(f"tiny-imagenet:{result}", "x.zip is truncated, damaged or another kind of file")
+    result.write_bytes(b"PK\x05\x06" + bytes(18))
+    a.check_refused(f"tiny-imagenet:{result}", "has no wnids.txt")
 
 
-def test_hostile_members_of_a_zip_are_never_read(tmp_path):
-    held = files()
-    path = pack(tmp_path / "x.zip", held)
+def test_hostile_zip_members_are_never_read(tmp_path):
+    members = files()
+    path = pack(tmp_path / "x.zip", members)
     with zipfile.ZipFile(path, "a") as archive:
         with pytest.warns(UserWarning, match="Duplicate name"):
             archive.writestr(f"{TOP}/val/images/val_0.JPEG", JPEGS[5])
@@ -120,18 +122,18 @@ def test_hostile_members_of_a_zip_are_never_read(tmp_path):
         link.external_attr = 0o120777 << 16
         archive.writestr(link, "/etc/passwd")
         archive.writestr(f"{TOP}/val/images/packed.JPEG", JPEGS[5], zipfile.ZIP_BZIP2)
-    said = dict(open_source(f"tiny-imagenet:{path}").notes)
+    opened_source = dict(open_source(f"tiny-imagenet:{path}").notes)
     for name, reason in {
         "val_0.JPEG": "is in the archive twice",
         "../../../up.JPEG": "leads out of the archive",
         "link.JPEG": "is a link or another kind of special file",
-        "packed.JPEG": "is compressed by another method",
+        "packed.JPEG": "is compressed with a method other than deflate",
     }.items():
-        assert reason in said[f"{TOP}/val/images/{name}"]
+        assert reason in opened_source[f"{TOP}/val/images/{name}"]
 
     # a member that expands to more than its stated size, and one whose checksum differs
     image = encode_image(a.random_crops(1)[0][0])
-    path = pack(tmp_path / "x.zip", held | {f"{TOP}/val/images/val_1.JPEG": image + bytes(100_000)})
+    path = pack(tmp_path / "x.zip", members | {f"{TOP}/val/images/val_1.JPEG": image + bytes(100_000)})
     data = path.read_bytes()
     size = len(image + bytes(100_000)).to_bytes(4, "little")
     path.write_bytes(data.replace(size, (999).to_bytes(4, "little")))

@@ -30,17 +30,17 @@ def members(rows, label=lambda i: {"cls": str(LABELS[i])}):
     return {f"{IDS[i]}.{kind}": data for i in rows for kind, data in ({"png": PNGS[i]} | label(i)).items()}
 
 
-def described(i):
+def expected_sample(i):
     return {"json": json.dumps({"class": IDS[i].partition("/")[0], "label": 3})}
 
 
-def test_samples_are_the_same_as_in_a_folder(tmp_path):
+def test_samples_equal_folder_source(tmp_path):
     a.write_files(tmp_path / "folder", {f"{name}.png": png for name, png in zip(IDS, PNGS, strict=True)})
     for number in range(3):
         rows = range(number, 12, 3)
         shard(tmp_path / f"number/x-{number:03d}.tar", members(rows))
         shard(tmp_path / f"named/x-{number:03d}.tar", members(rows, lambda i: {"cls": IDS[i].partition("/")[0]}))
-        shard(tmp_path / f"json/x-{number:03d}.tar", members(rows, described))
+        shard(tmp_path / f"json/x-{number:03d}.tar", members(rows, expected_sample))
     rows = "".join(f"{name}.png,{label}\n" for name, label in zip(IDS, LABELS, strict=True))
     (tmp_path / "labels.csv").write_text(f"file,label\n{rows}")
     folder = f"folder:{tmp_path / 'folder'}"
@@ -56,7 +56,7 @@ def test_samples_are_the_same_as_in_a_folder(tmp_path):
     assert {s.label for s in open_source(f"webdataset:{tmp_path / 'json'}").samples} == {3}
 
 
-def test_keys_with_dots_and_keys_with_several_images(tmp_path):
+def test_keys_may_have_dots_and_several_images(tmp_path):
     files = {"1.5.png": PNGS[0], "1.5.cls": "0", "1.6.png": PNGS[1], "1.6.cls": "1"}
     source = open_source(f"webdataset:{shard(tmp_path / 'dots.tar', files)}")
     assert [(s.id, s.label) for s in source.samples] == [("1.5", 0), ("1.6", 1)]
@@ -73,7 +73,7 @@ def test_keys_with_dots_and_keys_with_several_images(tmp_path):
     assert dict(source.notes)["two.tar/b.cls"].startswith("has no image with the same key")
 
 
-def test_bad_rows_are_listed_with_their_shard_and_left_out_if_asked(tmp_path):
+def test_bad_rows_are_listed_by_shard_and_excluded_on_request(tmp_path):
     files = members(range(3, 12)) | {
         "no-label.png": PNGS[0],
         "no-image.cls": "3",
@@ -96,8 +96,8 @@ def test_bad_rows_are_listed_with_their_shard_and_left_out_if_asked(tmp_path):
     shard(tmp_path / "in/1.tar", {"cat.txt": "nothing"})
     shard(tmp_path / "in/2.tar", {f"{IDS[3]}.png": PNGS[3], f"{IDS[3]}.cls": "1"})
     source = open_source(f"webdataset:{tmp_path / 'in'}")
-    checked = check(source, source.samples)
-    said = dict(source.notes) | dict(checked.bad)
+    report = check(source, source.samples)
+    notes = dict(source.notes) | dict(report.bad)
     for name, reason in {
         "0.tar/no-label.png": "has no label: expected a .cls or .json",
         "0.tar/no-image.cls": "has no image with the same key",
@@ -112,9 +112,9 @@ def test_bad_rows_are_listed_with_their_shard_and_left_out_if_asked(tmp_path):
         f"0.tar/{IDS[3]}.png": f"has the same id as 2.tar/{IDS[3]}.png",
         f"2.tar/{IDS[3]}.png": f"has the same id as 0.tar/{IDS[3]}.png",
     }.items():
-        assert reason in said.pop(name), name
-    assert said == {}
-    done = build(
+        assert reason in notes.pop(name), name
+    assert notes == {}
+    result = build(
         "cifar10-c",
         source=f"webdataset:{tmp_path / 'in'}",
         out=tmp_path,
@@ -123,23 +123,23 @@ def test_bad_rows_are_listed_with_their_shard_and_left_out_if_asked(tmp_path):
         jobs=1,
         page=False,
     )
-    assert len(done.manifest.excluded) == 12
+    assert len(result.manifest.excluded) == 12
 
 
-def test_shards_that_are_refused(tmp_path):
-    whole = shard(tmp_path / "x-000.tar", members(range(6))).read_bytes()
-    (tmp_path / "cut.tar").write_bytes(whole[: len(whole) // 2])
+def test_unsuitable_shards_are_rejected(tmp_path):
+    content = shard(tmp_path / "x-000.tar", members(range(6))).read_bytes()
+    (tmp_path / "cut.tar").write_bytes(content[: len(content) // 2])
     (tmp_path / "empty.tar").write_bytes(b"")
     shard(tmp_path / "mixed.tar", members(range(6), lambda i: {"cls": "cat" if i else "0"}))
     shard(tmp_path / "odd.tar", members(range(6), lambda i: {"cls": "a/b"}))
     shard(tmp_path / "none.tar", {"a.txt": "x"})
     (tmp_path / "folder").mkdir()
-    for name, said in (
+    for name, message in (
         ("x-{000..002}.tar", r"x-001\.tar does not exist.*Download the missing shards, or change the range"),
         ("x-{000..999999999}.tar", "is empty or too long"),
         ("x-{2..1}.tar", "is empty or too long"),
         ("x-{000..099}{000..099}{000..099}.tar", "stands for 1,000,000 files, more than 100,000"),
-        ("x-{000..002.tar", "has a brace without its partner"),
+        ("x-{000..002.tar", "has an unmatched brace"),
         ("x-{000,000}.tar", "names .*x-000.tar twice"),
         ("cut.tar", "is truncated|the end mark is missing"),
         ("empty.tar", "is not a tar archive"),
@@ -148,11 +148,11 @@ def test_shards_that_are_refused(tmp_path):
         ("none.tar", r"has no shard with an image and its label. Problems:\n.*none.tar: contains no image"),
         ("folder", "contains no .tar file"),
     ):
-        a.check_refused(f"webdataset:{tmp_path / name}", said)
+        a.check_refused(f"webdataset:{tmp_path / name}", message)
 
 
 @pytest.mark.ci
-def test_shards_that_webdataset_writes(tmp_path):
+def test_shards_written_by_webdataset_are_read(tmp_path):
     import webdataset
 
     with webdataset.ShardWriter(str(tmp_path / "x-%06d.tar"), maxcount=5, verbose=0) as sink:

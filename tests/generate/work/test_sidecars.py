@@ -11,7 +11,7 @@ import small_builds
 from small_builds import read_files
 
 from corruptset.errors import BuildError, Interrupted, MachineError
-from corruptset.generate.commit.state import committed
+from corruptset.generate.commit.state import committed_parts
 from corruptset.generate.plan.job import Origin
 from corruptset.generate.work.sidecars import PartSet, Sidecar, read_sidecar, sidecars, write_sidecar
 
@@ -20,12 +20,12 @@ NAME = "small-c-1.0.0.partial"
 
 
 def make(shared_data: small_builds.SharedData, out: Path, **options: Any) -> Path:
-    given = {"sets": SETS, "storage": "both", **options}
-    return small_builds.build_dataset(shared_data.recipe(), shared_data.crops(each=1), out, **given)
+    build_options = {"sets": SETS, "storage": "both", **options}
+    return small_builds.build_dataset(shared_data.recipe(), shared_data.crops(each=1), out, **build_options)
 
 
 @pytest.fixture(scope="module")
-def begun(shared_data, tmp_path_factory):
+def unfinished_build(shared_data, tmp_path_factory):
     """Return a build of which all parts are committed, but which is not finished."""
     out = tmp_path_factory.mktemp("begun")
 
@@ -39,7 +39,7 @@ def begun(shared_data, tmp_path_factory):
 
 
 @pytest.fixture
-def whole(shared_data):
+def expected_files(shared_data):
     return lambda: read_files(shared_data.build(crops={"each": 1}, sets=SETS, storage="both"))
 
 
@@ -48,13 +48,13 @@ def flip(path: Path) -> None:
     path.write_bytes(data[:-40] + bytes([data[-40] ^ 1]) + data[-39:])
 
 
-def test_damaged_records_are_as_if_they_were_not_there(begun, shared_data, tmp_path, whole):
+def test_damaged_records_are_treated_as_missing(unfinished_build, shared_data, tmp_path, expected_files):
     """The part of a damaged sidecar is repeated.
 
     If the records of the build are damaged, its parts still identify the build. A set in two sidecars of a chunk counts
     once.
     """
-    root = shutil.copytree(begun, tmp_path / "out") / NAME
+    root = shutil.copytree(unfinished_build, tmp_path / "out") / NAME
     parts = sorted((root / ".corruptset/parts").iterdir())
     flip(parts[3])
     one, two = map(read_sidecar, parts[:2])
@@ -62,20 +62,20 @@ def test_damaged_records_are_as_if_they_were_not_there(begun, shared_data, tmp_p
     record = root / ".corruptset/build.json"
     record.write_bytes(record.read_bytes()[: record.read_bytes()[:-1].rindex(b"\n") + 1])
     (root / ".corruptset/source.json").write_bytes(b"")
-    done = []
+    written_files = []
 
     def look(event):
-        done.extend([event.parts_done] * (event.phase == "building"))
+        written_files.extend([event.parts_done] * (event.phase == "building"))
 
     finished = make(shared_data, tmp_path / "out", progress=look)
-    assert (min(done), max(done)) == (len(parts) - 1, len(parts))
-    assert read_files(finished) == whole()
+    assert (min(written_files), max(written_files)) == (len(parts) - 1, len(parts))
+    assert read_files(finished) == expected_files()
 
 
 @pytest.mark.parametrize("options", [{"seed": 1}, {"sets": ["contrast/*"]}])
-def test_parts_of_two_builds_are_never_mixed(begun, shared_data, tmp_path, options):
+def test_parts_of_two_builds_are_never_mixed(unfinished_build, shared_data, tmp_path, options):
     """If build.json is missing, the parts show that they belong to a different build."""
-    shutil.copytree(begun, tmp_path / "out")
+    shutil.copytree(unfinished_build, tmp_path / "out")
     (tmp_path / "out" / NAME / ".corruptset/build.json").unlink()
     with pytest.raises(
         BuildError, match=r"contains parts of a different build, and its build\.json is missing, damaged"
@@ -83,8 +83,8 @@ def test_parts_of_two_builds_are_never_mixed(begun, shared_data, tmp_path, optio
         make(shared_data, tmp_path / "out", **options)
 
 
-def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(begun, shared_data, tmp_path):
-    root = shutil.copytree(begun, tmp_path / "out") / NAME
+def test_sidecar_damaged_before_end_stops_build(unfinished_build, shared_data, tmp_path):
+    root = shutil.copytree(unfinished_build, tmp_path / "out") / NAME
 
     def damage(event):
         if event.phase == "finishing":
@@ -95,7 +95,7 @@ def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(begun, shared_
     assert not (root / "manifest.json").exists()
 
 
-def test_a_sidecar_is_read_as_it_was_written_and_is_of_builds_of_its_textures(tmp_path):
+def test_sidecar_round_trips_and_belongs_to_its_textures(tmp_path):
     (tmp_path / ".corruptset/parts").mkdir(parents=True)
     metrics = [[0, 1.5, None, 0.25]]
     entry = PartSet(pixels="ab" * 32, lines="ü\nx\n".encode(), files=1, bytes=7, shard=None, metrics=metrics)
@@ -116,8 +116,8 @@ def test_a_sidecar_is_read_as_it_was_written_and_is_of_builds_of_its_textures(tm
         assert not one.belongs_to(Origin("sha256:other", {}))
         write_sidecar(tmp_path, "x", one)
         assert read_sidecar(path) == one
-        assert [bool(committed(tmp_path, origin, ["fog/3"])) for origin in (ice, glass)] == fits
+        assert [bool(committed_parts(tmp_path, origin, ["fog/3"])) for origin in (ice, glass)] == fits
     data = path.read_bytes()
-    for at in range(len(data)):
-        path.write_bytes(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :])
-        assert [found for _, found in sidecars(tmp_path)] == [None], at
+    for offset in range(len(data)):
+        path.write_bytes(data[:offset] + bytes([data[offset] ^ 4]) + data[offset + 1 :])
+        assert [result for _, result in sidecars(tmp_path)] == [None], offset

@@ -47,7 +47,7 @@ if __name__ == "__main__":
 """
 
 
-def warmed(folder: Path, jobs: int) -> Any:
+def warm_caches(folder: Path, jobs: int) -> Any:
     script = folder / "warm.py"
     script.write_text(SCRIPT)
     environment = {**os.environ, "CORRUPTSET_CACHE": str(folder / f"cache-{jobs}")}
@@ -57,14 +57,14 @@ def warmed(folder: Path, jobs: int) -> Any:
 
 
 @pytest.mark.ci
-def test_processes_fill_the_same_cache_as_one_and_prepare_nothing_again(tmp_path):
-    (alone, again, more), kernels = warmed(tmp_path, 1)
-    (shared_data, again_shared, more_shared), same = warmed(tmp_path, 2)
+def test_processes_share_cache_and_prepare_nothing_twice(tmp_path):
+    (alone, repeated, second), kernels = warm_caches(tmp_path, 1)
+    (shared_data, again_shared, more_shared), same = warm_caches(tmp_path, 2)
     assert kernels == same != []
     assert alone[0][-1] == shared_data[0][-1] == [2, 2]
     assert alone[1] > 0
     # With workers this process compiles nothing, then or afterwards.
     assert (shared_data[1], shared_data[2], alone[2]) == (0, 0, 0)
-    assert again == again_shared == [[], 0, 0, 4]
+    assert repeated == again_shared == [[], 0, 0, 4]
     # another stage is another mark; the kernels that it shares with the first are loaded
-    assert more == more_shared == [[[1, 1]], 0, 0, 5]
+    assert second == more_shared == [[[1, 1]], 0, 0, 5]

@@ -13,7 +13,7 @@ import pytest
 
 from corruptset.errors import BuildError
 from corruptset.generate.build import build
-from corruptset.generate.commit.locks import locked, wait_for_workers
+from corruptset.generate.commit.locks import lock_dataset, wait_for_workers
 from corruptset.generate.plan.parts import Part, chunks_of, parts
 from corruptset.generate.sinks.set_writer import write_file
 from corruptset.generate.sinks.sink import Chunk
@@ -28,7 +28,7 @@ def job(tmp_path, monkeypatch):
     """Return the job of a build that was interrupted before its first part, with a worker's file."""
     jobs = []
 
-    def stop(job, *given, **options):
+    def stop(job, *args, **options):
         jobs.append(job)
         raise BuildError("stopped")
 
@@ -41,7 +41,7 @@ def job(tmp_path, monkeypatch):
     return replace(jobs[0], file=file)
 
 
-def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job):
+def test_dask_worker_reports_version_differences_and_missing_lock(job):
     def problems(**other):
         worker.job_of.cache_clear()
         return dask_workers.problems({**dask_workers.versions(), **other}, str(job.file))
@@ -52,22 +52,22 @@ def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job):
     assert dask_workers.problems({"nothing": "1"}, None) == ["nothing is missing there, but 1 here"]
     (unlocked,) = problems()  # nobody holds the build's lock
     assert "locks on files in" in unlocked
-    with locked(job.directory):
+    with lock_dataset(job.directory):
         assert problems() == []
         other = replace(job.samples[0], sha256="sha256:0")
         job.file.write_bytes(pickle.dumps(replace(job, samples=[other])))
         (blind,) = problems()
         assert "does not see the source" in blind
     job.file.unlink()
-    (away,) = problems()
-    assert f"does not see {job.directory} as this machine does (No such file or directory)" in away
+    (line,) = problems()
+    assert f"does not see {job.directory} as this machine does (No such file or directory)" in line
 
 
-def test_a_worker_makes_its_part_only_while_its_file_is_there(job, monkeypatch):
+def test_worker_writes_part_only_while_its_file_exists(job, monkeypatch):
     """The next command deletes the file before it waits for the worker, which holds the lock during its part."""
     waiting = threading.Thread(target=wait_for_workers, args=[job.directory])
 
-    def made(images):
+    def delay(images):
         waiting.start()
         ends = time.monotonic() + 5
         while job.file.exists() and time.monotonic() < ends:
@@ -75,7 +75,7 @@ def test_a_worker_makes_its_part_only_while_its_file_is_there(job, monkeypatch):
         assert waiting.is_alive()
 
     with pytest.raises(FileNotFoundError, match="lease"):
-        worker.process(job, PART, made)
+        worker.process(job, PART, delay)
     waiting.join()
     images = list((job.directory / "images").rglob("*.JPEG"))
     with pytest.raises(FileNotFoundError, match="lease"):
@@ -84,10 +84,10 @@ def test_a_worker_makes_its_part_only_while_its_file_is_there(job, monkeypatch):
     assert not list(job.directory.glob(".corruptset/parts/*.json"))
     # nor does it commit one whose build ends just before
     job.file.touch()
-    real = worker.make_part
+    original = worker.make_part
 
-    def last(job, *given):
-        sidecar = real(job, *given)
+    def last(job, *args):
+        sidecar = original(job, *args)
         job.file.unlink()
         return sidecar
 
@@ -96,60 +96,60 @@ def test_a_worker_makes_its_part_only_while_its_file_is_there(job, monkeypatch):
         with pytest.raises(FileNotFoundError, match="lease"):
             worker.process(job, PART)
     assert not list(job.directory.glob(".corruptset/parts/*.json"))
-    told = []
-    pool.make_parts(replace(job, file=None), [PART], Workers(1), on_part=lambda record: None, on_progress=told.append)
+    events = []
+    pool.make_parts(replace(job, file=None), [PART], Workers(1), on_part=lambda record: None, on_progress=events.append)
     assert [p.stem for p in job.directory.glob(".corruptset/parts/*.json")] == [PART.name]
-    assert told == [2]
+    assert events == [2]
 
 
-def test_an_image_that_is_written_again_is_never_half_there(tmp_path):
-    path, seen = tmp_path / "image", []
+def test_rewritten_image_is_never_partly_visible(tmp_path):
+    path, events = tmp_path / "image", []
     path.write_bytes(b"twelve bytes")
 
     class Watched(bytes):
         def __len__(self):
-            seen.append(path.stat().st_size)
+            events.append(path.stat().st_size)
             return super().__len__()
 
     with path.open("rb") as reader:
         write_file(str(path), Watched(b"ten bytes."))
         assert reader.read() == path.read_bytes() == b"ten bytes."
-    assert 0 not in seen
+    assert 0 not in events
 
 
-def test_a_scheduler_that_cannot_be_used_is_named(monkeypatch, tmp_path):
+def test_unusable_scheduler_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    for given, said in (
+    for arguments, message in (
         ("tcp://127.0.0.1:8786", r"A scheduler needs Dask.*pip install '\.\[dask\]'"),
         ("", "scheduler is ''; expected an address"),
     ):
-        with pytest.raises(BuildError, match=said):
-            build(out=tmp_path, scheduler=given)
+        with pytest.raises(BuildError, match=message):
+            build(out=tmp_path, scheduler=arguments)
     assert not list(tmp_path.iterdir())
 
 
-def test_whole_runs_come_first_and_as_many_runs_as_workers_come_part_by_part():
-    for chunks, jobs, whole in [(10, 2, 8), (3, 2, 1), (2, 2, 0), (1, 4, 0), (30, 3, 27)]:
-        every = parts(chunks_of(8 * chunks, 8), [(f"set/{g}",) for g in range(4)])
-        tasks = pool.tasks_of(every, jobs)
-        assert sorted((p for task in tasks for p in task), key=every.index) == every
-        assert [len(task) for task in tasks] == [4] * whole + [1] * (4 * (chunks - whole))
+def test_complete_chunks_come_first_and_last_chunks_are_split_into_parts():
+    for chunks, jobs, complete_count in [(10, 2, 8), (3, 2, 1), (2, 2, 0), (1, 4, 0), (30, 3, 27)]:
+        all_parts = parts(chunks_of(8 * chunks, 8), [(f"set/{g}",) for g in range(4)])
+        tasks = pool.tasks_of(all_parts, jobs)
+        assert sorted((p for task in tasks for p in task), key=all_parts.index) == all_parts
+        assert [len(task) for task in tasks] == [4] * complete_count + [1] * (4 * (chunks - complete_count))
         assert all(len({p.chunk.number for p in task}) == 1 for task in tasks)
 
 
-def test_images_of_parts_that_workers_have_not_finished_are_counted(job, monkeypatch):
-    seen, counts = threading.Event(), list[int]()
+def test_images_of_unfinished_parts_are_counted(job, monkeypatch):
+    started, counts = threading.Event(), list[int]()
 
-    def process(job, part, made):
-        made(5)
-        assert seen.wait(30)
-        made(3)
+    def process(job, part, result):
+        result(5)
+        assert started.wait(30)
+        result(3)
         return worker.FinishedPart(part.name, 8)
 
     def told(images):
         counts.append(images)
         if images == 10:
-            seen.set()
+            started.set()
 
     monkeypatch.setattr(pool, "process", process)
     with ThreadPoolExecutor(2) as threads, Workers(2) as workers:

@@ -17,12 +17,12 @@ import pytest
 
 from corruptset.errors import BuildError
 from corruptset.manifests.disk.atomic import LargeFile, make_folder, write_atomic, write_large
-from corruptset.manifests.disk.lock import locked, shared_lock
+from corruptset.manifests.disk.lock import hold_lock, shared_lock
 
 BUFFER = 1 << 19
 
 
-def data_of(size):
+def random_data(size):
     return np.random.default_rng(size).integers(0, 256, size, np.uint8).tobytes()
 
 
@@ -30,10 +30,10 @@ def cut(data, step):
     return [data[i : i + step] for i in range(0, len(data), step)]
 
 
-def test_bytes_and_hash_replace_what_was_there_and_leave_nothing_behind(tmp_path):
+def test_bytes_and_hash_replace_existing_file_without_leftovers(tmp_path):
     path = tmp_path / "ü b.json"
     for size in (0, 1, BUFFER, 3 * BUFFER + 12_345):
-        data = data_of(size)
+        data = random_data(size)
         for step in (1000, BUFFER + 7, 10 * BUFFER):
             assert write_large(path, cut(data, step)) == (size, "sha256:" + hashlib.sha256(data).hexdigest())
             assert path.read_bytes() == data
@@ -55,7 +55,7 @@ def test_bytes_and_hash_replace_what_was_there_and_leave_nothing_behind(tmp_path
         LargeFile(tmp_path / "a")
 
 
-def test_a_failing_or_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
+def test_failing_or_full_disk_keeps_old_file(tmp_path, monkeypatch):
     path = tmp_path / "a"
     write_atomic(path, b"old")
 
@@ -71,23 +71,23 @@ def test_a_failing_or_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     for limit in (0, BUFFER + 1, 2 * BUFFER):
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
         try:
-            with pytest.raises(OSError, match="too large") as caught:
-                write_large(path, cut(data_of(2 * BUFFER + 1), 1000))
+            with pytest.raises(OSError, match="too large") as exc_info:
+                write_large(path, cut(random_data(2 * BUFFER + 1), 1000))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        assert str(tmp_path) in str(caught.value.filename)
+        assert str(tmp_path) in str(exc_info.value.filename)
     assert (path.read_bytes(), os.listdir(tmp_path)) == (b"old", ["a"])
 
 
-def test_a_file_is_on_disk_before_it_takes_its_name(tmp_path, monkeypatch):
+def test_file_is_on_disk_before_rename(tmp_path, monkeypatch):
     steps = []
 
     def fsync(descriptor):
         steps.append("fsync " + ("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"))
 
-    real = os.replace
+    original = os.replace
     monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(os, "replace", lambda a, b: (steps.append(f"replace {Path(a).suffix}"), real(a, b)))
+    monkeypatch.setattr(os, "replace", lambda a, b: (steps.append(f"replace {Path(a).suffix}"), original(a, b)))
     write_atomic(tmp_path / "a", b"x" * 100_000)
     assert steps == ["fsync file", "replace .part", "fsync folder"]
 
@@ -95,8 +95,8 @@ def test_a_file_is_on_disk_before_it_takes_its_name(tmp_path, monkeypatch):
 HOLD = """
 import sys, time
 from pathlib import Path
-from corruptset.manifests.disk.lock import locked
-with locked(Path(sys.argv[1]), "busy"):
+from corruptset.manifests.disk.lock import hold_lock
+with hold_lock(Path(sys.argv[1]), "busy"):
     print("held", flush=True)
     time.sleep(120)
 """
@@ -107,62 +107,62 @@ def path(tmp_path):
     return tmp_path / "work" / "lock"
 
 
-def refused(path, **options):
-    with pytest.raises(BuildError, match="busy"), locked(path, "busy", **options):
+def check_busy(path, **options):
+    with pytest.raises(BuildError, match="busy"), hold_lock(path, "busy", **options):
         pass
 
 
-def test_one_holds_a_lock_at_a_time_and_a_killed_process_holds_none(path):
+def test_lock_is_exclusive_and_released_when_process_is_killed(path):
     with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        refused(path)
+        check_busy(path)
         holder.kill()
-    with locked(path, "free"):
-        refused(path)
+    with hold_lock(path, "free"):
+        check_busy(path)
 
 
-def test_those_who_share_are_waited_for(path):
+def test_exclusive_lock_waits_for_shared_locks(path):
     path.parent.mkdir()
-    begun, waited = time.monotonic(), 0.1
+    start, waited = time.monotonic(), 0.1
     with shared_lock(path), shared_lock(path):
-        refused(path, wait_s=waited)
-    assert time.monotonic() - begun >= waited
-    done = threading.Event()
+        check_busy(path, wait_s=waited)
+    assert time.monotonic() - start >= waited
+    shared = threading.Event()
 
     def share():
         with shared_lock(path):
-            done.set()
+            shared.set()
             time.sleep(waited)
 
     thread = threading.Thread(target=share)
     thread.start()
-    done.wait()
-    with locked(path, "busy", wait_s=60):
-        assert time.monotonic() - begun >= 2 * waited
+    shared.wait()
+    with hold_lock(path, "busy", wait_s=60):
+        assert time.monotonic() - start >= 2 * waited
     thread.join()
 
 
-def test_a_link_is_no_lock_and_a_system_may_have_none(path, monkeypatch):
+def test_link_is_not_lock_and_missing_lock_support_is_reported(path, monkeypatch):
     """A lock does not protect anything if its file was deleted. See also tests/generate/commit."""
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    with pytest.raises(BuildError, match=r"file locks of Linux or macOS.*WSL"), locked(path, "busy"):
+    with pytest.raises(BuildError, match=r"file locks of Linux or macOS.*WSL"), hold_lock(path, "busy"):
         pass
     assert not path.parent.exists()
     monkeypatch.undo()
     path.parent.mkdir()
     path.symlink_to(path.parent / "elsewhere")
-    with pytest.raises(OSError, match="symbolic links"), locked(path, "busy"):
+    with pytest.raises(OSError, match="symbolic links"), hold_lock(path, "busy"):
         pass
     assert not (path.parent / "elsewhere").exists()
     for number in (errno.EACCES, errno.EPERM, errno.EROFS):
         refuse = Mock(side_effect=OSError(number, os.strerror(number), str(path)))
         monkeypatch.setattr("corruptset.manifests.disk.lock._open", refuse)
-        with pytest.raises(BuildError, match=rf"{path} cannot be written .*--out"), locked(path, "busy"):
+        with pytest.raises(BuildError, match=rf"{path} cannot be written .*--out"), hold_lock(path, "busy"):
             pass
 
 
-def test_folders_are_made_below_links_that_stay_inside_only(tmp_path):
+def test_folders_are_created_only_below_links_within_root(tmp_path):
     root, outside = tmp_path / "root", tmp_path / "outside"
     (root / "a").mkdir(parents=True)
     outside.mkdir()
@@ -170,13 +170,13 @@ def test_folders_are_made_below_links_that_stay_inside_only(tmp_path):
     (root / "out").symlink_to(outside)
     (root / "dangling").symlink_to(tmp_path / "nowhere")
     (tmp_path / "named").symlink_to(root)
-    for named in (root, tmp_path / "named"):  # users may specify a folder by a link
-        assert make_folder(named, "inside/b").is_dir()
-        assert make_folder(named, "c/d") == named / "c/d"
-        assert make_folder(named, "") == named
+    for folder in (root, tmp_path / "named"):  # users may specify a folder by a link
+        assert make_folder(folder, "inside/b").is_dir()
+        assert make_folder(folder, "c/d") == folder / "c/d"
+        assert make_folder(folder, "") == folder
         for path in ("out", "out/b", "dangling", "dangling/b"):
             with pytest.raises(BuildError, match="symbolic link that leads out of"):
-                make_folder(named, path)
+                make_folder(folder, path)
     assert (root / "a/b").is_dir()
     assert not [*outside.iterdir()]
     assert not (tmp_path / "nowhere").exists()

@@ -14,33 +14,33 @@ def sample(index, id):
     return SampleRecord.model_validate({**row, "width": 8, "height": 8, "pixels": ZERO3})
 
 
-def test_what_is_written_is_read_and_a_bad_line_is_named(tmp_path):
+def test_rows_round_trip_and_bad_line_is_named(tmp_path):
     path = tmp_path / "samples.jsonl"
     rows = [sample(0, "a b"), sample(1, 'ü\n"\\\u2028')]
-    whole = b"".join(map(json_line, rows))
-    assert (whole.count(b"\n"), "käfer".encode() in whole) == (2, True)
-    for data, records in ((whole, rows), (b"", [])):
+    content = b"".join(map(json_line, rows))
+    assert (content.count(b"\n"), "käfer".encode() in content) == (2, True)
+    for data, records in ((content, rows), (b"", [])):
         path.write_bytes(data)
         assert list(read_jsonl(path, SampleRecord)) == records
     changes = [
-        (whole[:-1], "line 2 is truncated"),
-        (whole + b"\n", "line 3"),
-        (whole.replace(b'"index": 1', b'"index": "1"'), "line 2: index: Input should be a valid integer"),
-        (whole.replace(b'"label": 0', b'"label": -1'), "line 1: label"),
-        (whole.replace(b'"index": 0', b'"index": 0, "more": 0'), "line 1: more: Extra inputs"),
-        (whole.replace(b"a b", b"\xff\xfe"), "line 1"),
-        (whole.replace(b"a b", b"a" * (1 << 20)), "line 1 is too long"),
+        (content[:-1], "line 2 is truncated"),
+        (content + b"\n", "line 3"),
+        (content.replace(b'"index": 1', b'"index": "1"'), "line 2: index: Input should be a valid integer"),
+        (content.replace(b'"label": 0', b'"label": -1'), "line 1: label"),
+        (content.replace(b'"index": 0', b'"index": 0, "more": 0'), "line 1: more: Extra inputs"),
+        (content.replace(b"a b", b"\xff\xfe"), "line 1"),
+        (content.replace(b"a b", b"a" * (1 << 20)), "line 1 is too long"),
     ]
-    for data, says in changes:
+    for data, message in changes:
         path.write_bytes(data)
-        with pytest.raises(VerificationError, match=says) as caught:
+        with pytest.raises(VerificationError, match=message) as exc_info:
             list(read_jsonl(path, SampleRecord))
-        assert str(path) in str(caught.value)
+        assert str(path) in str(exc_info.value)
     with pytest.raises(VerificationError, match=r"nowhere.jsonl: cannot be read"):
         list(read_jsonl(tmp_path / "nowhere.jsonl", SampleRecord))
 
 
-def test_a_row_is_found_by_its_number_without_the_others(tmp_path):
+def test_row_is_read_by_number_without_others(tmp_path):
     path = tmp_path / "rows.jsonl"
     refusals = [
         (text, 2, "there is no row 2") for text in (b"", b"\n\n\n", b"not json\n" * 5, b'{"index": "2"}\n', b"[1]\n")
@@ -55,9 +55,9 @@ def test_a_row_is_found_by_its_number_without_the_others(tmp_path):
         path.write_bytes(data)
         assert [row_at(path, ImageRecord, i) for i in range(count)] == rows
         refusals += [(data, absent, "there is no row") for absent in (-1, count, count + 100)]
-    for data, index, said in refusals:
+    for data, index, message in refusals:
         path.write_bytes(data)
-        with pytest.raises(VerificationError, match=said):
+        with pytest.raises(VerificationError, match=message):
             row_at(path, ImageRecord, index)
     path.unlink()
     with pytest.raises(VerificationError, match="cannot be read"):

@@ -8,11 +8,11 @@ import pytest
 
 from corruptset.errors import MachineError, StoreError
 from corruptset.manifests.disk import remote
-from corruptset.manifests.disk.remote import redacted, url_of
+from corruptset.manifests.disk.remote import redact, url_of
 
 
-def test_urls_and_paths_are_told_apart():
-    for given, url in {
+def test_urls_and_paths_are_distinguished():
+    for address, url in {
         "s3://bucket": "s3://bucket",
         "s3://bucket/a/b/": "s3://bucket/a/b",
         Path("s3://bucket/a"): "s3://bucket/a",  # a `Path` of a URL has lost a slash
@@ -23,24 +23,24 @@ def test_urls_and_paths_are_told_apart():
         "C:/data": None,
         "/data/s3:/x": None,
     }.items():
-        assert url_of(given) == url
+        assert url_of(address) == url
 
 
-def test_secrets_are_refused_in_urls_and_redacted_elsewhere(monkeypatch):
+def test_secrets_are_rejected_in_urls_and_redacted_elsewhere(monkeypatch):
     for url in ("s3://me:word-of-mine@bucket/a", "s3://word-of-mine@bucket", "s3://bucket/a?sig=word-of-mine"):
-        with pytest.raises(StoreError, match="a user name, a password or a signature") as raised:
+        with pytest.raises(StoreError, match="a user name, a password or a signature") as exc_info:
             url_of(Path(url))
-        assert "word-of-mine" not in str(raised.value)
-        assert "bucket" in str(raised.value)
+        assert "word-of-mine" not in str(exc_info.value)
+        assert "bucket" in str(exc_info.value)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "word-of-mine")
     monkeypatch.setenv("MY_SHORT_TOKEN", "a")
     monkeypatch.setenv("PATH_OF_MINE", "harmless-value")
-    said = redacted("a word-of-mine harmless-value http://u:p@h/k?q=1 end")
-    assert said == "a *** harmless-value http://***@h/k?*** end"
+    message = redact("a word-of-mine harmless-value http://u:p@h/k?q=1 end")
+    assert message == "a *** harmless-value http://***@h/k?*** end"
 
 
 @pytest.mark.ci  # fsspec is part of the extra `cloud`
-def test_a_place_whose_url_names_a_host_is_asked_there(monkeypatch):
+def test_url_with_host_is_opened_at_that_host(monkeypatch):
     monkeypatch.setattr(remote, "FIRST_WAIT_S", 0)
     with pytest.raises(MachineError, match="ConnectionRefusedError"):
         remote.Store("ftp://127.0.0.1:1/x").version("a")
@@ -48,7 +48,7 @@ def test_a_place_whose_url_names_a_host_is_asked_there(monkeypatch):
 
 @pytest.mark.ci
 @pytest.mark.parametrize("error", [RuntimeError("broken"), OSError(errno.ENOSPC, "No space left on device")])
-def test_an_error_that_does_not_pass_is_raised_at_once(monkeypatch, error):
+def test_permanent_error_is_raised_immediately(monkeypatch, error):
     from fsspec.implementations.memory import MemoryFileSystem
 
     def info(self, path, **options):

@@ -1,7 +1,7 @@
 """A packed dataset, and servers."""
 
 import pytest
-from file_server import serving
+from file_server import serve_folder
 from packs import pack_dataset
 
 from corruptset.manifests.disk import remote
@@ -9,7 +9,7 @@ from corruptset.manifests.distribution import download
 
 
 @pytest.fixture(autouse=True)
-def no_waits(monkeypatch):
+def no_delays(monkeypatch):
     """Repeat failed requests without waiting."""
     monkeypatch.setattr(download, "FIRST_WAIT_S", 0.001)
     monkeypatch.setattr(remote, "FIRST_WAIT_S", 0.001)
@@ -29,5 +29,5 @@ def bag(root, tmp_path_factory):
 
 @pytest.fixture
 def serve():
-    with serving() as serve:
+    with serve_folder() as serve:
         yield serve

@@ -15,7 +15,7 @@ from file_server import Faults
 
 from corruptset.errors import ReleaseError
 from corruptset.manifests.distribution import download
-from corruptset.manifests.distribution.addresses import HttpRemote, Unreachable, _named, _Redirects, remote_of
+from corruptset.manifests.distribution.addresses import HttpRemote, Unreachable, _name_errors, _Redirects, remote_of
 
 
 def redirected(before, after):
@@ -24,7 +24,7 @@ def redirected(before, after):
     return _Redirects().redirect_request(request, BytesIO(), 302, "Found", HTTPMessage(), after)
 
 
-def test_redirects():
+def test_redirects_are_followed_safely():
     for after in ("http://a/x", "http://b/x"):
         with pytest.raises(ReleaseError, match=r"https://a redirects to http://., which is not followed"):
             redirected("https://a/x", after)
@@ -39,21 +39,21 @@ def test_redirects():
         assert (request.full_url, request.has_header("Authorization")) == (after, credentials)
 
 
-def test_what_errors_of_the_library_mean():
+def test_library_errors_are_classified():
     """An invalid waiting time counts as none. An untrusted certificate is not retried."""
     for seconds, wait in (("7", 7.0), ("²", 0.0), ("soon", 0.0)):
         headers = HTTPMessage()
         headers["Retry-After"] = seconds
-        with pytest.raises(Unreachable) as caught, _named("https://a/x"):
+        with pytest.raises(Unreachable) as exc_info, _name_errors("https://a/x"):
             raise HTTPError("https://a/x", 503, "busy", headers, BytesIO())
-        assert caught.value.wait == wait
+        assert exc_info.value.wait == wait
     error = ssl.SSLCertVerificationError(1, "x")
     error.verify_message = "self-signed certificate"
-    with pytest.raises(ReleaseError, match="is not trusted"), _named("https://a/x"):
+    with pytest.raises(ReleaseError, match="is not trusted"), _name_errors("https://a/x"):
         raise error
 
 
-def test_addresses(bag, serve, monkeypatch):
+def test_addresses_are_parsed(bag, serve, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "https://hub.example/")
     monkeypatch.setenv("HF_TOKEN", "hf_x")
     remote = remote_of("hf://datasets/a/b@refs/pr/1")
@@ -75,8 +75,8 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 
 @contextmanager
-def endless(begin, again, wait_s):
-    """Yield the address of a server that sends `begin`, and then `again` without end."""
+def endless(begin, repeated, wait_s):
+    """Yield the address of a server that sends `begin`, and then `repeated` without end."""
     ended = threading.Event()
 
     def talk(connection):
@@ -84,7 +84,7 @@ def endless(begin, again, wait_s):
             connection.recv(65536)
             connection.sendall(begin)
             while not ended.wait(wait_s):
-                connection.sendall(again)
+                connection.sendall(repeated)
 
     def listen():
         with suppress(OSError):
@@ -98,18 +98,18 @@ def endless(begin, again, wait_s):
 
 
 @pytest.mark.ci
-def test_replies_without_end(bag, serve, monkeypatch):
+def test_endless_replies_are_limited(bag, serve, monkeypatch):
     """A server that sends data, but never a byte of the file, times out in the end."""
     monkeypatch.setattr(download, "STALL_TIMEOUT_S", 0.3)
     chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
 
-    def ask(begin, again):
-        with endless(begin, again, 0.05) as url, pytest.raises(Unreachable, match=r"no data arrived for 0\.3 s"):
+    def ask(begin, repeated):
+        with endless(begin, repeated, 0.05) as url, pytest.raises(Unreachable, match=r"no data arrived for 0\.3 s"):
             download.download_small_file(remote_of(url), "archives.json")
 
-    said = ((b"", b"HTTP/1.1 100 Continue\r\n\r\n"), (OK, b"x"), (b"", b"H"), (chunked, b"X: y\r\n"))
-    with ThreadPoolExecutor(len(said)) as pool:  # each case takes seconds to time out
-        list(pool.map(ask, *zip(*said, strict=True)))
+    message = ((b"", b"HTTP/1.1 100 Continue\r\n\r\n"), (OK, b"x"), (b"", b"H"), (chunked, b"X: y\r\n"))
+    with ThreadPoolExecutor(len(message)) as pool:  # each case takes seconds to time out
+        list(pool.map(ask, *zip(*message, strict=True)))
     # the body of a redirect is not read
     target = f"{serve(bag.path).url}/archives.json"
     begin = f"HTTP/1.1 302 Found\r\nLocation: {target}\r\n\r\n".encode()
@@ -131,15 +131,15 @@ def test_replies_without_end(bag, serve, monkeypatch):
         ("//example.org/x", "https://example.org/x"),
     ],
 )
-def test_an_address_without_its_scheme_is_told(address, meant, tmp_path, monkeypatch):
+def test_address_without_scheme_is_reported(address, meant, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ReleaseError) as caught:
+    with pytest.raises(ReleaseError) as exc_info:
         remote_of(address)
-    said = f"{address} is not a URL, because http:// or https:// is missing in front of it. Did you mean {meant}?"
-    assert str(caught.value).startswith(said)
+    message = f"{address} is not a URL, because http:// or https:// is missing in front of it. Did you mean {meant}?"
+    assert str(exc_info.value).startswith(message)
 
 
-def test_a_folder_on_this_machine_is_not_taken_for_an_address(tmp_path, monkeypatch):
+def test_local_folder_is_not_parsed_as_address(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "packed.example").mkdir()
     for address in ("packed.example", "imagenet-c-1.1.0", "./example.org/x", "/data/example.org", "packed", "../x.org"):

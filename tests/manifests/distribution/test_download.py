@@ -17,26 +17,26 @@ def fetched(bag, serve, tmp_path):
     """
 
     def bring(left=b"", **faults):
-        server, archive, told = serve(bag.path), bag.archives[0], []
+        server, archive, events = serve(bag.path), bag.archives[0], []
         data = (bag.path / archive.path).read_bytes()
         of_one = {fault: {archive.name: list(value)} for fault, value in faults.items() if isinstance(value, tuple)}
         server.faults = Faults(**{**faults, **of_one})
         file = SimpleNamespace(path=archive.path, bytes=len(data), sha256=archive.sha256)
         (tmp_path / "part").write_bytes(left)
         with (tmp_path / "part").open("a+b") as out:
-            download.download(HttpRemote(server.url), file, out, told.append, Event())
+            download.download(HttpRemote(server.url), file, out, events.append, Event())
         assert (tmp_path / "part").read_bytes() == data
-        assert sum(told) == len(data)
-        return [a.first for a in server.asked], [n for n in told if n]
+        assert sum(events) == len(data)
+        return [a.first for a in server.asked], [n for n in events if n]
 
     return bring
 
 
-def test_what_is_here_already_and_is_right_is_not_fetched_again(bag, fetched):
+def test_correct_local_files_are_not_fetched_again(bag, fetched):
     data = (bag.path / bag.archives[0].path).read_bytes()
     size = len(data)
-    for left, asked in ((0, [0]), (7000, [7000]), (size, [])):
-        assert fetched(data[:left]) == (asked, [n for n in (left, size - left) if n])
+    for left, requests in ((0, [0]), (7000, [7000]), (size, [])):
+        assert fetched(data[:left]) == (requests, [n for n in (left, size - left) if n])
     # the file became shorter, so the server answers 416 to a range beyond its end
     assert fetched(b"x" * 200, content=(data[:100], data)) == ([200, 200, 0], [200, size - 200, -size, size])
     # the existing bytes are of another version of the file, which the hash shows
@@ -44,7 +44,7 @@ def test_what_is_here_already_and_is_right_is_not_fetched_again(bag, fetched):
     assert fetched(content=(data[::-1], data), cut=(5000,)) == ([0, 5000, 0], [5000, rest, -size, size])
 
 
-def test_two_mirrors_with_other_bytes_are_no_progress(bag, fetched, serve, monkeypatch):
+def test_mirrors_with_different_bytes_count_as_no_progress(bag, fetched, serve, monkeypatch):
     """Several servers behind a load balancer, whose connections are closed after more bytes than count as progress."""
     monkeypatch.setattr(download, "CHUNK", 100)
     data = (bag.path / bag.archives[0].path).read_bytes()

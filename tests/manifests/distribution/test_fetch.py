@@ -34,7 +34,7 @@ def archive_of(bag, set_id):
     return next(a for a in bag.archives if list(a.sets) == [set_id])
 
 
-def left(out):
+def downloaded_files(out):
     """Return the files of an `--out` in which only correct partial downloads may be kept."""
     return [p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file() and p.name != "lock"]
 
@@ -43,42 +43,42 @@ def is_whole(out, root):
     return file_hashes(out / TOP) == file_hashes(root)
 
 
-def test_the_data_set_comes_back(root, bag, serve, tmp_path):
+def test_fetched_dataset_equals_original(root, bag, serve, tmp_path):
     server, steps = serve(bag.path), []
     with pytest.raises(VerificationError, match=f"has the digest {bag.digest}, but sha256:00"):
         fetch(server.url, tmp_path / "o", digest="sha256:" + "0" * 64)
     assert (server.times(), (tmp_path / "o").exists()) == ({"archives.json": 1}, False)
-    done = fetch(server.url, tmp_path / "o", digest=bag.digest, progress=lambda *step: steps.append(step))
-    assert (done.path, done.digest, done.absent) == (tmp_path / "o" / TOP, bag.digest, [])
+    result = fetch(server.url, tmp_path / "o", digest=bag.digest, progress=lambda *step: steps.append(step))
+    assert (result.path, result.digest, result.absent) == (tmp_path / "o" / TOP, bag.digest, [])
     assert is_whole(tmp_path / "o", root)
     assert [p.name for p in (tmp_path / "o").iterdir()] == [TOP]
     assert server.times() == {"archives.json": 2, **{a.name: 1 for a in bag.archives}}
     assert ("bytes", bag.bytes, bag.bytes) in steps
-    again = fetch(f"{server.url}/archives.json", tmp_path / "o")
-    assert (again.archives, sum(server.times().values())) == ([], 3 + len(bag.archives))
+    repeated = fetch(f"{server.url}/archives.json", tmp_path / "o")
+    assert (repeated.archives, sum(server.times().values())) == ([], 3 + len(bag.archives))
 
 
-def test_no_other_fetch_begins_while_one_removes_its_hidden_folder(bag, serve, tmp_path, monkeypatch):
-    server, real, refused = serve(bag.path), shutil.rmtree, []
+def test_no_other_fetch_starts_during_removal_of_hidden_folder(bag, serve, tmp_path, monkeypatch):
+    server, original, messages = serve(bag.path), shutil.rmtree, []
 
-    def rmtree(folder, *given, **options):
-        real(folder, *given, **options)
-        if folder.name.startswith(".fetch") and not refused:
-            refused.append(folder)
+    def rmtree(folder, *args, **options):
+        original(folder, *args, **options)
+        if folder.name.startswith(".fetch") and not messages:
+            messages.append(folder)
             with pytest.raises(BuildError, match="Another `corruptset"):
                 fetch(server.url, tmp_path)
 
     monkeypatch.setattr(shutil, "rmtree", rmtree)
     fetch(server.url, tmp_path)
-    assert len(refused) == 1
+    assert len(messages) == 1
     assert [p.name for p in tmp_path.iterdir()] == [TOP]
 
 
-def test_some_sets_then_all(root, bag, serve, tmp_path):
+def test_fetch_some_sets_then_all(root, bag, serve, tmp_path):
     server = serve(bag.path)
-    done = fetch(server.url, tmp_path, sets=["Fog, sev*"])
-    assert done.notes == ()
-    assert (done.sets, done.absent) == ([FOG], ["clean", "fog-3+gaussian_noise-5"])
+    result = fetch(server.url, tmp_path, sets=["Fog, sev*"])
+    assert result.notes == ()
+    assert (result.sets, result.absent) == ([FOG], ["clean", "fog-3+gaussian_noise-5"])
     assert server.times() == {"archives.json": 1, archive_of(bag, FOG).name: 1}
     assert (tmp_path / TOP / PARTIAL).exists()
     more = fetch(server.url, tmp_path, sets=["clean", FOG])
@@ -86,15 +86,15 @@ def test_some_sets_then_all(root, bag, serve, tmp_path):
     fetch(server.url, tmp_path)
     assert is_whole(tmp_path, root)
     assert server.times()[archive_of(bag, FOG).name] == 1
-    for name, said in (
+    for name, message in (
         ("fogg/3", "Did you mean 'fog/3'"),
         ("nope/*", r" It has clean, fog-3\+gaussian_noise-5, fog/3\."),
     ):
-        with pytest.raises(UnknownSet, match=said):
+        with pytest.raises(UnknownSet, match=message):
             fetch(server.url, tmp_path, sets=[name])
 
 
-def test_the_archives_as_they_are(bag, serve, tmp_path):
+def test_archives_can_be_fetched_unpacked(bag, serve, tmp_path):
     server = serve(bag.path)
     server.faults.cut = {archive_of(bag, FOG).name: [700]}
     fetch(server.url, tmp_path / "o", packed=True, sets=[FOG])
@@ -102,8 +102,8 @@ def test_the_archives_as_they_are(bag, serve, tmp_path):
         IncompleteBuild, match=f"Fetch the others with `corruptset fetch URL --packed --out {tmp_path}/o`"
     ):
         publish(tmp_path / "o", tmp_path / "p")
-    done = fetch(server.url, tmp_path / "o", packed=True)
-    assert file_hashes(done.path) == file_hashes(bag.path)
+    result = fetch(server.url, tmp_path / "o", packed=True)
+    assert file_hashes(result.path) == file_hashes(bag.path)
     (tmp_path / "o/README.md").write_text("mine")
     with pytest.raises(ReleaseError, match=r"contains different files with these names: README\.md"):
         fetch(server.url, tmp_path / "o", packed=True)
@@ -120,10 +120,10 @@ MENDED = [
 """Faults, and the offsets from which the archive is requested where they matter."""
 
 
-def test_faults_that_are_overcome(root, bag, serve, tmp_path):
+def test_recoverable_faults_are_overcome(root, bag, serve, tmp_path):
     archive = archive_of(bag, FOG)
     name, data = archive.name, (bag.path / archive.path).read_bytes()
-    for number, (make, asked) in enumerate(MENDED):
+    for number, (make, requests) in enumerate(MENDED):
         server, out = serve(bag.path), tmp_path / str(number)
         server.faults = make(name, data)
         fetch(server.url, out, sets=[FOG])
@@ -131,7 +131,7 @@ def test_faults_that_are_overcome(root, bag, serve, tmp_path):
         image = rows["files"][0]["path"]
         assert (out / TOP / image).read_bytes() == (root / image).read_bytes(), number
         assert not list(out.glob(".fetch-*"))
-        assert asked in (None, [a.first for a in server.asked if a.name == name]), number
+        assert requests in (None, [a.first for a in server.asked if a.name == name]), number
 
 
 def wrong(data):
@@ -160,7 +160,7 @@ REFUSED = [
 ]
 
 
-def test_faults_that_are_refused(bag, serve, tmp_path):
+def test_unrecoverable_faults_stop_fetch(bag, serve, tmp_path):
     archive = archive_of(bag, FOG)
     name, data = archive.name, (bag.path / archive.path).read_bytes()
     for number, (kind, match, make) in enumerate(REFUSED):
@@ -169,15 +169,15 @@ def test_faults_that_are_refused(bag, serve, tmp_path):
         with pytest.raises(kind, match=match):
             fetch(server.url, out, sets=[FOG])
         part = out / f".fetch-{TOP}/parts/{name}"
-        assert set(left(out)) <= {part.relative_to(out).as_posix()}, number
-        kept = part.read_bytes() if part.exists() else b""
-        assert data.startswith(kept), number
-        assert kind is not VerificationError or not kept, number
+        assert set(downloaded_files(out)) <= {part.relative_to(out).as_posix()}, number
+        partial = part.read_bytes() if part.exists() else b""
+        assert data.startswith(partial), number
+        assert kind is not VerificationError or not partial, number
         server.faults = Faults()  # fixed: the same call resumes
         assert fetch(server.url, out, sets=[FOG]).sets == [FOG]
 
 
-def test_a_redirect_to_half_an_address_is_refused(bag, serve, tmp_path):
+def test_redirect_to_partial_address_is_rejected(bag, serve, tmp_path):
     server = serve(bag.path)
     server.faults = Faults(redirect={"archives.json": "http://[::1"})
     with warnings.catch_warnings():
@@ -187,7 +187,7 @@ def test_a_redirect_to_half_an_address_is_refused(bag, serve, tmp_path):
         gc.collect()
 
 
-def forged(bag, folder, change, archive=None):
+def forge_release(bag, folder, change, archive=None):
     """Return a release with a changed index, in which the bytes of an archive of fog/3 are recorded correctly."""
     shutil.copytree(bag.path, folder)
     index = json.loads((folder / "archives.json").read_bytes())
@@ -200,7 +200,7 @@ def forged(bag, folder, change, archive=None):
     return folder
 
 
-def test_an_index_that_lies(bag, serve, tmp_path):
+def test_false_index_is_rejected(bag, serve, tmp_path):
     """Nothing is kept if the digest in the index is not that of the archives. The index cannot choose folders."""
     false = "sha256:" + "1" * 64
 
@@ -213,7 +213,7 @@ def test_an_index_that_lies(bag, serve, tmp_path):
     def field(**fields):
         return lambda index: index.update(fields)
 
-    outside = [first("archives", path) for path in ("../x.tar", "/x.tar", "data/../../x.tar", "x\\y", "")]
+    outside_paths = [first("archives", path) for path in ("../x.tar", "/x.tar", "data/../../x.tar", "x\\y", "")]
     odd = [field(name="../up"), field(version="1/2"), field(name=".."), field(digest="none"), field(archives=[])]
     changes = [
         (field(digest=false), f"states the digest {false}, but its archives have {bag.digest}"),
@@ -223,18 +223,18 @@ def test_an_index_that_lies(bag, serve, tmp_path):
             (first("files", name), "lists itself, or lists the folder data")
             for name in ("archives.json", "Archives.JSON", "data")
         ),
-        *((change, "not an index") for change in [*outside, *odd]),
+        *((change, "not an index") for change in [*outside_paths, *odd]),
     ]
     for number, (change, match) in enumerate(changes):
-        server = serve(forged(bag, tmp_path / f"r{number}", change))
+        server = serve(forge_release(bag, tmp_path / f"r{number}", change))
         for packed in (False, True) if "itself" in match else (False,):
             with pytest.raises(VerificationError, match=match):
                 fetch(server.url, tmp_path / "o", sets=["fog/4"] if change is other_sets else None, packed=packed)
-        assert left(tmp_path / "o") == []
+        assert downloaded_files(tmp_path / "o") == []
         assert not (tmp_path / "o" / TOP).exists()
 
 
-def test_hostile_archives(bag, serve, tmp_path):
+def test_hostile_archives_are_rejected(bag, serve, tmp_path):
     """Hostile archives with correct hashes in the index are refused, and nothing of them is kept.
 
     In the last case, two images were exchanged, which the pixels of a lossless set show.
@@ -249,15 +249,15 @@ def test_hostile_archives(bag, serve, tmp_path):
     ]
     for number, archive in enumerate([*([*members, more] for more in added), [*others, (first, other), (second, one)]]):
         data = write_archive(tmp_path / "hostile.tar", archive).read_bytes()
-        server = serve(forged(bag, tmp_path / f"r{number}", lambda index: None, data))
+        server = serve(forge_release(bag, tmp_path / f"r{number}", lambda index: None, data))
         with pytest.raises(VerificationError, match="cannot be used: "):
             fetch(server.url, tmp_path / "o", sets=[FOG])
-        assert left(tmp_path / "o") == [], number
+        assert downloaded_files(tmp_path / "o") == [], number
         assert not (tmp_path / "escaped").exists()
         assert not Path(OUTSIDE[2]).exists()
 
 
-def test_what_stands_where_it_goes(bag, serve, tmp_path, monkeypatch):
+def test_existing_files_at_destination_are_handled(bag, serve, tmp_path, monkeypatch):
     server = serve(bag.path)
     (tmp_path / TOP).mkdir()
     (tmp_path / TOP / "mine").write_text("x")
@@ -265,7 +265,7 @@ def test_what_stands_where_it_goes(bag, serve, tmp_path, monkeypatch):
         fetch(server.url, tmp_path)
     (tmp_path / TOP / "mine").unlink()
     fetch(server.url, tmp_path)  # into the empty folder
-    server.root = forged(bag, tmp_path / "r", lambda index: index.update(digest="sha256:" + "1" * 64))
+    server.root = forge_release(bag, tmp_path / "r", lambda index: index.update(digest="sha256:" + "1" * 64))
     with pytest.raises(ReleaseError, match="contains a different dataset"):
         fetch(server.url, tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", disk_usage_with(bag.bytes))
@@ -278,12 +278,12 @@ def test_what_stands_where_it_goes(bag, serve, tmp_path, monkeypatch):
         ("s3://me:word-of-mine@bucket", StoreError, "URLs with a user name, a password"),
         ("hf://models/a/b", ReleaseError, "is not hf://datasets"),
     ]:
-        with pytest.raises(error, match=match) as failed:
+        with pytest.raises(error, match=match) as exc_info:
             fetch(address, tmp_path)
-        assert "word-of-mine" not in str(failed.value)
+        assert "word-of-mine" not in str(exc_info.value)
 
 
-def test_passwords_go_to_one_host_and_into_no_message(bag, serve, tmp_path):
+def test_passwords_are_sent_to_one_host_and_absent_from_messages(bag, serve, tmp_path):
     server, other = serve(bag.path), serve(bag.path)
     name = archive_of(bag, FOG).name
     address = server.url.replace("http://", "http://me:word%21@")
@@ -292,12 +292,12 @@ def test_passwords_go_to_one_host_and_into_no_message(bag, serve, tmp_path):
     assert {a.authorization for a in server.asked} == {"Basic bWU6d29yZCE="}
     assert {a.authorization for a in other.asked} == {None}
     server.faults = Faults(status={"archives.json": [403]})
-    with pytest.raises(ReleaseError) as failed:
+    with pytest.raises(ReleaseError) as exc_info:
         fetch(f"{address}/?key=word!", tmp_path)
-    assert not any(secret in str(failed.value) for secret in ("word", "me:"))
+    assert not any(secret in str(exc_info.value) for secret in ("word", "me:"))
 
 
-def test_what_was_unpacked_is_not_fetched_again(root, bag, serve, tmp_path):
+def test_unpacked_archives_are_not_fetched_again(root, bag, serve, tmp_path):
     server, last = serve(bag.path), bag.archives[-1].name
     server.faults.status = {last: [404]}
     with pytest.raises(ReleaseError, match="answers 404"):
@@ -308,12 +308,12 @@ def test_what_was_unpacked_is_not_fetched_again(root, bag, serve, tmp_path):
 
 
 @pytest.mark.parametrize("count", [1, pytest.param(6, marks=pytest.mark.ci)])
-def test_a_killed_fetch_goes_on(root, bag, serve, tmp_path, count):
+def test_killed_fetch_resumes(root, bag, serve, tmp_path, count):
     (tmp_path / f"0/.fetch-{TOP}/data/{TOP}/.corruptset").mkdir(parents=True)  # killed before its first record
     for seed in range(count):
-        drawn, server, out = random.Random(seed), serve(bag.path), tmp_path / str(seed)
-        server.faults.cut = {a.name: [drawn.randrange(20_000) for _ in range(3)] for a in bag.archives}
-        for at in [drawn.randrange(1, 12) for _ in range(3)]:
+        rng, server, out = random.Random(seed), serve(bag.path), tmp_path / str(seed)
+        server.faults.cut = {a.name: [rng.randrange(20_000) for _ in range(3)] for a in bag.archives}
+        for at in [rng.randrange(1, 12) for _ in range(3)]:
             assert run_and_kill(at, fetch, server.url, out, connections=2) in (-signal.SIGKILL, 0)
             assert not (out / TOP).exists() or is_whole(out, root)
         fetch(server.url, out, digest=bag.digest)
@@ -325,7 +325,7 @@ LINKS = ["part", "dangling part", "hard part", "parts", "work", "data"]
 
 @pytest.mark.parametrize("kind", LINKS)
 @pytest.mark.parametrize("packed", [False, True])
-def test_nothing_is_written_through_a_link_in_the_hidden_folder(bag, serve, tmp_path, kind, packed):
+def test_nothing_is_written_through_link_in_hidden_folder(bag, serve, tmp_path, kind, packed):
     server, outside, out = serve(bag.path), tmp_path / "outside", tmp_path / "o"
     outside.mkdir()
     (outside / "file").write_bytes(b"mine")
@@ -351,7 +351,7 @@ def test_nothing_is_written_through_a_link_in_the_hidden_folder(bag, serve, tmp_
 
 
 @pytest.mark.parametrize("digits", [19, 400, 5000])
-def test_numbers_of_many_digits_in_headers_are_no_numbers(bag, serve, root, tmp_path, digits):
+def test_overlong_numbers_in_headers_are_rejected(bag, serve, root, tmp_path, digits):
     server, name, many = serve(bag.path), archive_of(bag, FOG).name, "9" * digits
     server.faults.status, server.faults.wait = {name: [503, 503]}, many
     fetch(server.url, tmp_path / "a")  # as if the server had requested no waiting time

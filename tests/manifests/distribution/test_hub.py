@@ -28,13 +28,13 @@ def server(monkeypatch):
 
 
 @pytest.mark.ci
-def test_a_release_is_one_commit_and_an_interrupted_one_goes_on(root, bag, server, tmp_path):
+def test_release_is_single_commit_and_interrupted_publish_resumes(root, bag, server, tmp_path):
     publish(bag.path, PLACE)
     assert (server.repositories, [m for m, _ in server.asked if m != "GET"]) == ({}, [])
     server.fails_after = 2
-    with pytest.raises((ReleaseError, MachineError), match=r"same command|refuses") as failed:
+    with pytest.raises((ReleaseError, MachineError), match=r"same command|refuses") as exc_info:
         publish(bag.path, PLACE, go=True, private=True)
-    assert TOKEN not in str(failed.value)
+    assert TOKEN not in str(exc_info.value)
     repository = server.repositories[NAME]
     assert (repository.private, len(repository.commits), len(server.large)) == (True, 1, 2)
     server.fails_after = None
@@ -51,9 +51,9 @@ def test_a_release_is_one_commit_and_an_interrupted_one_goes_on(root, bag, serve
     # nothing is sent again; differing files are refused
     assert (publish(bag.path, PLACE, go=True).to_send, len(repository.commits)) == ([], 2)
     repository.commits.append({**files, "README.md": b"theirs", bag.archives[0].path: b"theirs"})
-    with pytest.raises(ReleaseError, match="nothing was sent") as refused:
+    with pytest.raises(ReleaseError, match="nothing was sent") as rejected_result:
         publish(bag.path, PLACE, go=True)
-    assert all(path in str(refused.value) for path in ("README.md", bag.archives[0].path))
+    assert all(path in str(rejected_result.value) for path in ("README.md", bag.archives[0].path))
     assert len(repository.commits) == 3
     publish(bag.path, PLACE, go=True, replace=True)
     assert repository.commits[-1] == files
@@ -62,18 +62,18 @@ def test_a_release_is_one_commit_and_an_interrupted_one_goes_on(root, bag, serve
 
 
 @pytest.mark.ci
-def test_who_may_not_is_told_so(bag, server, tmp_path, monkeypatch):
+def test_missing_permission_is_reported(bag, server, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_another")
-    with pytest.raises(ReleaseError, match="HF_TOKEN") as refused:
+    with pytest.raises(ReleaseError, match="HF_TOKEN") as exc_info:
         publish(bag.path, PLACE, go=True)
-    assert "hf_another" not in str(refused.value)
+    assert "hf_another" not in str(exc_info.value)
     assert server.repositories == {}
     with pytest.raises(ReleaseError, match=rf"{PLACE}/archives\.json cannot be read"):
         fetch(PLACE, tmp_path)
 
 
-def test_addresses():
+def test_hub_addresses_are_parsed():
     assert hub_address("hf://datasets/a/b.c@refs/pr/1") == ("a/b.c", "refs/pr/1")
-    for wrong in ("hf://a/b", "hf://datasets/a", "hf://datasets/a/b/c", "hf://datasets/a/b@", "hf://datasets/a/../b"):
+    for value in ("hf://a/b", "hf://datasets/a", "hf://datasets/a/b/c", "hf://datasets/a/b@", "hf://datasets/a/../b"):
         with pytest.raises(ReleaseError, match="is not hf://datasets/USER/NAME"):
-            hub_address(wrong)
+            hub_address(value)

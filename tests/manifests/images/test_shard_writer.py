@@ -22,7 +22,7 @@ def shard(rows, encoding, set_id="fog/3"):
     return b"".join(shard_pieces(rows, set_id=set_id, encoding=encoding, **about))
 
 
-def test_raw_and_encoded_rows_are_laid_out_as_documented():
+def test_raw_and_encoded_rows_follow_documented_layout():
     for count in (1, 7, 130):
         rows = images(count)
         with h5py.File(io.BytesIO(shard(rows, "raw"))) as f:
@@ -45,7 +45,7 @@ SIZES = [(1, (8, 8, 1)), (7, (9, 11, 3)), (1252, (5, 3, 1)), (130, (97, 60, 3))]
 
 
 @pytest.mark.parametrize(("count", "shape"), SIZES)
-def test_rows_put_between_are_what_hdf5_itself_writes(count, shape):
+def test_inserted_rows_equal_output_of_hdf5(count, shape):
     columns = {"labels": np.arange(count) % 3, "index": np.arange(8, 8 + count)}
     columns["pixel_digest"] = np.array(
         [list(bytes.fromhex(digest)) for digest in pixel_hashes(images(count))], np.uint8
@@ -55,7 +55,7 @@ def test_rows_put_between_are_what_hdf5_itself_writes(count, shape):
             assert shard(rows, "raw", name) == by_hdf5(rows, columns, name, "x 1", "raw")[0]
 
 
-def test_chunks_waste_little():
+def test_chunks_waste_little_space():
     for row_bytes in (784, 3072, 150528):
         for count in (1, 8, 63, 64, 100, 445, 1250, 2048):
             chunk = chunk_rows(count, row_bytes)

@@ -19,7 +19,7 @@ MANY = [
 ]  # fmt: skip
 
 
-def test_slices_lists_and_booleans_give_what_single_numbers_give(templates):
+def test_slices_lists_and_booleans_equal_single_indices(templates):
     for form, container in product(("png", "jpeg"), ("folder", "hdf5")):
         images = corruptset.open(templates(encoding_format=form, containers=(container,)))["fog/3"]
         for index in MANY:
@@ -41,10 +41,10 @@ def test_slices_lists_and_booleans_give_what_single_numbers_give(templates):
     assert images[:][1].tolist() == images.labels.tolist() == [0, 0, 1, 1, 1]
 
 
-def test_other_indices_are_refused(templates):
+def test_other_indices_are_rejected(templates):
     images = corruptset.open(templates())["fog/3"]
-    wrong = [1.0, "0", None, (1, 2), [0.5], [[1]], [True], np.ones(6, bool), ["0"], {}]
-    for index in wrong:
+    invalid = [1.0, "0", None, (1, 2), [0.5], [[1]], [True], np.ones(6, bool), ["0"], {}]
+    for index in invalid:
         with pytest.raises(TypeError, match=r"'fog/3' is indexed by .* or 5 booleans, not by "):
             images[index]
     beyond = [5, -6, [0, 5], [-6], np.array([99])]
@@ -58,7 +58,7 @@ def test_other_indices_are_refused(templates):
             read(1.0)
 
 
-def test_sizes_that_differ_are_refused_with_the_way_out(templates):
+def test_different_sizes_are_rejected_with_suggestion(templates):
     images = corruptset.open(templates(uniform=False))["fog/3"]
     assert (images[:2][0].shape, images[3:][0].shape) == ((2, 16, 20, 3), (2, 12, 8, 1))
     for stack in (lambda: images[:], lambda: images[[0, 2]], images.array):
@@ -68,30 +68,30 @@ def test_sizes_that_differ_are_refused_with_the_way_out(templates):
 
 
 @pytest.mark.parametrize("uniform", [True, False])
-def test_transforms_get_pictures_and_labels(templates, uniform):
+def test_transforms_receive_images_and_labels(templates, uniform):
     data = corruptset.open(templates(uniform=uniform))
-    images, seen = data["fog/3"], []
+    images, events = data["fog/3"], []
 
-    def transform(picture):
-        seen.append(np.asarray(picture))
-        return picture.mode
+    def transform(image):
+        events.append(np.asarray(image))
+        return image.mode
 
-    made = data.torch("Fog, severity 3", transform, target_transform=lambda label: (type(label), -label))
+    result = data.torch("Fog, severity 3", transform, target_transform=lambda label: (type(label), -label))
     modes = ["RGB"] * 5 if uniform else ["RGB"] * 3 + ["L"] * 2
     expected = [(mode, (int, -label)) for mode, label in zip(modes, images.labels.tolist(), strict=True)]
-    assert [made[i] for i in range(5)] == list(made) == made.__getitems__(range(5)) == expected
-    assert made[1:4] == (modes[1:4], [pair[1] for pair in expected[1:4]])
-    for got, image in zip(seen, images.images(), strict=False):
-        np.testing.assert_array_equal(got if got.ndim == 3 else got[..., None], image)
-    assert (len(made), made.labels.tolist()) == (5, [0, 0, 1, 1, 1])
-    np.testing.assert_array_equal(made.image(2), images.image(2))
+    assert [result[i] for i in range(5)] == list(result) == result.__getitems__(range(5)) == expected
+    assert result[1:4] == (modes[1:4], [pair[1] for pair in expected[1:4]])
+    for actual, image in zip(events, images.images(), strict=False):
+        np.testing.assert_array_equal(actual if actual.ndim == 3 else actual[..., None], image)
+    assert (len(result), result.labels.tolist()) == (5, [0, 0, 1, 1, 1])
+    np.testing.assert_array_equal(result.image(2), images.image(2))
     image, label = data.torch("fog/3", target_transform=str)[2]
     np.testing.assert_array_equal(image, images.image(2))
     assert label == "1"
 
 
-def size_and_sum(picture):
-    return np.array([*picture.size, np.asarray(picture, np.int64).sum()])
+def size_and_sum(image):
+    return np.array([*image.size, np.asarray(image, np.int64).sum()])
 
 
 # since Python 3.12, any fork in a process with threads is warned of
@@ -100,14 +100,14 @@ FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:Dep
 
 @FORKS
 @pytest.mark.ci
-def test_pytorch_s_loader_takes_parts_and_joins_in_two_workers(templates):
+def test_torch_loader_splits_and_joins_batches_in_two_workers(templates):
     """Sets can be used in forked and spawned workers. See also tests/loaders."""
     from torch.utils.data import ConcatDataset, DataLoader, Subset
 
     data = corruptset.open(templates(repeat=2, containers=("hdf5",)))
     images = data["fog/3"]
-    made = data.torch("fog/3", transform=size_and_sum, target_transform=abs)
-    joined = Subset(ConcatDataset([made, made]), [19, 3, 4])
+    result = data.torch("fog/3", transform=size_and_sum, target_transform=abs)
+    joined = Subset(ConcatDataset([result, result]), [19, 3, 4])
     ((sums, targets),) = list(DataLoader(joined, num_workers=2, multiprocessing_context="fork", batch_size=3))
     assert sums.tolist() == [[20, 16, int(images.image(i).sum())] for i in (9, 3, 4)]
     assert targets.tolist() == images.labels[[9, 3, 4]].tolist()
@@ -116,8 +116,8 @@ def test_pytorch_s_loader_takes_parts_and_joins_in_two_workers(templates):
 @FORKS
 @pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")  # a warning of torchvision when it is imported
-def test_torchvision_s_transforms_make_one_size(templates):
-    kept = let_torchvision_be_imported()  # noqa: F841 - its operators live as long as it
+def test_torchvision_transforms_unify_sizes(templates):
+    libraries = let_torchvision_be_imported()  # noqa: F841 - its operators live as long as it
     import torch
     from torch.utils.data import DataLoader
     from torchvision.transforms import v2
@@ -154,7 +154,7 @@ def large(root):
 
 
 @pytest.mark.parametrize("containers", [("folder",), ("hdf5",), ("folder", "hdf5")])
-def test_an_open_set_takes_few_bytes_of_memory_per_image(dataset, containers):
+def test_open_set_uses_few_bytes_per_image(dataset, containers):
     root = dataset(containers=containers)
     large(root)
     data = corruptset.open(root)

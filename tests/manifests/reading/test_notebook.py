@@ -15,11 +15,11 @@ from corruptset.manifests.reading.notebook import image_strip
 
 
 def pictures(html):
-    found = re.findall(r'src="data:image/jpeg;base64,([^"]+)"', html)
-    return [Image.open(io.BytesIO(base64.b64decode(data))) for data in found]
+    matches = re.findall(r'src="data:image/jpeg;base64,([^"]+)"', html)
+    return [Image.open(io.BytesIO(base64.b64decode(data))) for data in matches]
 
 
-def test_a_set_shows_its_first_images(templates):
+def test_set_shows_first_images(templates):
     # images of 20 x 16 pixels are enlarged six times, of 31 x 9 four times, and of 12 x 8 ten times
     for uniform, size in ((True, (6 * 124 - 4, 96)), (False, (124 + 124 + 128 + 84 + 84 + 120, 120))):
         data = corruptset.open(templates(uniform=uniform, repeat=2, containers=("folder",)))
@@ -27,10 +27,10 @@ def test_a_set_shows_its_first_images(templates):
         html = images._repr_html_()
         assert "&lt;ImageSet &#x27;fog/3&#x27; of tiny-c: 10 images&gt;" in html
         assert "käfer, käfer, a dog" in html
-        (picture,) = pictures(html)
-        assert picture.size == size
-        shown = np.asarray(picture, np.int64)[3:96:6, 3:120:6]
-        assert np.abs(shown - images.image(0)).mean() < 8
+        (image,) = pictures(html)
+        assert image.size == size
+        displayed_pixels = np.asarray(image, np.int64)[3:96:6, 3:120:6]
+        assert np.abs(displayed_pixels - images.image(0)).mean() < 8
         assert len(html) < 60_000
     group = data.severities("fog")._repr_html_()
     assert (len(pictures(group)), "fog/3" in group) == (1, True)
@@ -39,15 +39,15 @@ def test_a_set_shows_its_first_images(templates):
     assert [set(np.unique(part)) for part in np.split(large, [64, 68], axis=1)] == [{200}, {255}, {10}]
 
 
-def test_a_data_set_shows_its_contact_sheet_small_and_names_of_strangers_as_text(dataset):
+def test_dataset_shows_small_contact_sheet_and_escaped_names(dataset):
     root = dataset(containers=("folder",))
     html = corruptset.open(root)._repr_html_()
     with Image.open(root / "contact.png") as sheet:
-        assert [picture.size for picture in pictures(html)] == [sheet.size]
+        assert [image.size for image in pictures(html)] == [sheet.size]
     assert "tiny-c 1.0.0: 3 sets" in html
     Image.fromarray(np.random.default_rng(0).integers(0, 256, (2000, 500, 3), np.uint8)).save(root / "contact.png")
     html = corruptset.open(root)._repr_html_()
-    assert [picture.size for picture in pictures(html)] == [(360, 1440)]
+    assert [image.size for image in pictures(html)] == [(360, 1440)]
     assert len(html) < 800_000
     edit_lines(root / "samples.jsonl", lambda rows: [row | {"class": '"><script>alert(1)</script>'} for row in rows])
     html = corruptset.open(root)["fog/3"]._repr_html_()
@@ -55,7 +55,7 @@ def test_a_data_set_shows_its_contact_sheet_small_and_names_of_strangers_as_text
 
 
 @pytest.mark.parametrize("damage", ["missing", "text", "link"])
-def test_damage_leaves_the_picture_out(dataset, tmp_path, damage):
+def test_damaged_image_is_omitted(dataset, tmp_path, damage):
     root = dataset(containers=("folder",))
     data = corruptset.open(root)
     sheet, outside = root / "contact.png", tmp_path / "outside.png"

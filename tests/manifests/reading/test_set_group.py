@@ -33,11 +33,11 @@ def chains(templates):
     return corruptset.open(templates())
 
 
-def test_it_is_a_mapping_of_sets(singles, levels, chains):
+def test_set_group_is_mapping_of_sets(singles, levels, chains):
     assert isinstance(singles, Mapping)
-    found = dict(singles)
-    assert list(found) == list(singles) == singles.set_ids
-    assert all(isinstance(images, ImageSet) and images.id == key for key, images in found.items())
+    result = dict(singles)
+    assert list(result) == list(singles) == singles.set_ids
+    assert all(isinstance(images, ImageSet) and images.id == key for key, images in result.items())
     assert singles.get("fog/9") is None
     assert (singles == singles, singles != corruptset.open(singles.path), singles in {singles}) == (True, True, True)
     for data in (singles, levels, chains):
@@ -48,7 +48,7 @@ def test_it_is_a_mapping_of_sets(singles, levels, chains):
     assert all(key in singles for key in keys)
 
 
-def test_a_corruption_is_its_severities_or_levels(singles, levels, chains):
+def test_corruption_is_mapping_of_severities_or_levels(singles, levels, chains):
     fog = singles["fog"]
     assert [(key, images.id) for key, images in fog.items()] == [(s, f"fog/{s}") for s in range(1, 6)]
     assert list(singles.severities("speckle_noise")) == fog._ipython_key_completions_()
@@ -68,27 +68,27 @@ def test_a_corruption_is_its_severities_or_levels(singles, levels, chains):
         (lambda: singles["fog/33"], "Did you mean 'fog/3'"),
         (lambda: singles.torch("fog"), r"'fog' is a corruption.*such as 'fog/1'"),
     ]
-    for ask, said in refusals:
-        with pytest.raises(UnknownSet, match=said):
+    for ask, message in refusals:
+        with pytest.raises(UnknownSet, match=message):
             ask()
 
 
-def test_a_selection_is_what_fits_all_of_it(singles, levels, chains):
+def test_selection_contains_sets_that_match_all_conditions(singles, levels, chains):
     """All conditions on stages must be met by the same stage of a chain."""
-    asked = [
+    command = [
         {"corruption": [None, ["fog"], ["fog", "gaussian_noise"]], "severity": [None, [3], [3, 5]]},
         {"family": [None, ["weather", "noise"]], "severity": [None, [3]]},
     ]
-    for data, choices in product((singles, chains), asked):
+    for data, choices in product((singles, chains), command):
         for values in product(*choices.values()):
             of_stage = {name: value for name, value in zip(choices, values, strict=True) if value is not None}
             expected = []
             for record in data.manifest.sets:
-                known = [vars(stage) | {"family": family_of(stage.corruption)} for stage in record.stages]
-                if not of_stage or any(all(s[name] in value for name, value in of_stage.items()) for s in known):
+                stage_fields = [vars(stage) | {"family": family_of(stage.corruption)} for stage in record.stages]
+                if not of_stage or any(all(s[name] in value for name, value in of_stage.items()) for s in stage_fields):
                     expected.append(record.id)
-            found = data.select(**of_stage)
-            assert list(found) == [images.id for images in found.values()] == expected
+            result = data.select(**of_stage)
+            assert list(result) == [images.id for images in result.values()] == expected
     validation = [f"{name}/2" for name in ("gaussian_blur", "saturate", "spatter", "speckle_noise")]
     assert list(singles.select(role="validation", severity=range(2, 3))) == validation
     assert list(chains.select(stages=0)) == ["clean"]
@@ -96,15 +96,15 @@ def test_a_selection_is_what_fits_all_of_it(singles, levels, chains):
     assert list(chains.select(corruption="fog", severity=5)) == []
     assert list(chains.select(corruption="fog", severity=3)) == ["fog-3+gaussian_noise-5", "fog/3"]
     assert list(levels.select(corruption="black_lines", level=(1, 30))) == ["black_lines/01", "black_lines/30"]
-    with pytest.raises(UnknownCorruption) as caught:
+    with pytest.raises(UnknownCorruption) as exc_info:
         singles.select(corruption=["fogg", "fog"], severity=[6, "3"], level=1, family="wether", role="tests", stages=2)
     near = {"fogg": "fog", "wether": "weather", "tests": "test"}
     numbers = ("severity 6", "severity '3'. Pass it as a number: 3.", "level 1. Known values: none.", "stages 2")
-    for said in (*numbers, *(f"{name!r}. Did you mean {other!r}" for name, other in near.items())):
-        assert said in str(caught.value)
+    for message in (*numbers, *(f"{name!r}. Did you mean {other!r}" for name, other in near.items())):
+        assert message in str(exc_info.value)
 
 
-def test_families_are_those_of_the_registry_and_travel(singles):
+def test_families_match_registry_and_survive_pickling(singles):
     assert all(family_of(name) == get_corruption(name).family for name in corruption_names())
     assert family_of("nobody_s") == "other"
     copy = pickle.loads(pickle.dumps(singles))
@@ -113,6 +113,6 @@ def test_families_are_those_of_the_registry_and_travel(singles):
     assert list(Dataset(singles.path).select(family="blur", severity=1)) == list(copy.select(family="blur", severity=1))
 
 
-def test_the_type_of_names_lists_the_corruptions_of_this_release():
+def test_name_type_lists_corruptions_of_this_release():
     shipped = {name for name in corruption_names() if family_of(name) != PLUGIN}
     assert set(get_args(CorruptionName)) == shipped

@@ -18,7 +18,7 @@ def sha256_of(value):
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_sets_and_pixels_in_any_memory_layout():
+def test_set_and_pixel_digests_ignore_memory_layout():
     """The digest of pixels of every size is tested in tests/api."""
     one, other = pixel_digest(RAMP), pixel_digest(RAMP[::-1])
     for same in (np.asfortranarray(RAMP), np.repeat(RAMP, 2, axis=1)[:, ::2], RAMP[::-1][::-1]):
@@ -26,7 +26,7 @@ def test_sets_and_pixels_in_any_memory_layout():
     assert set_digest([one, other]) == "blake3:" + blake3(bytes.fromhex(one[7:]) + bytes.fromhex(other[7:])).hexdigest()
 
 
-def test_sources_and_builds_by_all_that_counts(templates):
+def test_source_and_build_digests_cover_all_relevant_inputs(templates):
     samples = [("a", 0, "sha256:" + "0" * 64), ("bé", 1, "sha256:" + "1" * 64)]
     assert source_digest(samples) == sha256_of(samples)
     stage = {"corruption": "fog", "revision": 1, "severity": 3, "level": None, "parameters": {"amount": 2.5}}
@@ -34,9 +34,9 @@ def test_sources_and_builds_by_all_that_counts(templates):
     clean, fog = ("clean", [], 2, "blake3:" + "3" * 64), ("fog/3", [stage], 2, "blake3:" + "2" * 64)
     build = {"seed": 7, "preprocessing": {"kind": "none"}, "classes": classes, "samples": samples}
     build["sets"] = [fog, clean]
-    named = {"classes": [[0, "käfer", "0_käfer"], [1, "dog", "1_dog"]], "sets": [clean, fog], "schema_version": 2}
+    inputs = {"classes": [[0, "käfer", "0_käfer"], [1, "dog", "1_dog"]], "sets": [clean, fog], "schema_version": 2}
     digest = build_digest(**build)
-    assert digest == build_digest(**build | {"sets": [clean, fog]}) == sha256_of(build | named)
+    assert digest == build_digest(**build | {"sets": [clean, fog]}) == sha256_of(build | inputs)
     for change in ({"classes": classes[::-1]}, {"samples": samples[::-1]}):  # values whose order matters
         assert build_digest(**build | change) != digest, change
     # neither the encoding nor the container matters

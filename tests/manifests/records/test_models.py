@@ -23,24 +23,24 @@ REGION_ROW |= {"ny": 3, "nx": 4, "step": 1, "margin": 1, "fit": "resize", "out":
 REGION_ROW |= {"channels": "rgb"}
 
 
-def refused(model, value):
+def check_invalid(model, value):
     with pytest.raises(ValidationError):
         model.model_validate(value)
 
 
-def test_paths_hashes_and_ids():
+def test_paths_hashes_and_ids_are_validated():
     file = {"path": "a", "bytes": 0, "sha256": ZERO}
     for path in ("a", "a/b c/ü.png", "images/fog/3/x.JPEG", ".hidden", "a..b/c", "...", "a/b:c", "~", "a\nb"):
         assert safe_path(path) == path
     for path in ("", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "./a", "a\\b", "a\0", "C:", "C:/a", "c:a"):
-        refused(FileRecord, file | {"path": path})
+        check_invalid(FileRecord, file | {"path": path})
     for sha256 in ("0" * 64, ZERO[:-1], "sha256:" + "A" * 64, ZERO3, ZERO + "\n"):
-        refused(FileRecord, file | {"sha256": sha256})
-    given = {"aliases": [], "stages": [], "role": "test", "count": 0, "files": 0, "bytes": 0, "metrics": None}
-    given["pixel_digest"] = ZERO3
-    assert SetRecord.model_validate(given | {"id": "fog-3+snow/1_a"}).reproducible
+        check_invalid(FileRecord, file | {"sha256": sha256})
+    options = {"aliases": [], "stages": [], "role": "test", "count": 0, "files": 0, "bytes": 0, "metrics": None}
+    options["pixel_digest"] = ZERO3
+    assert SetRecord.model_validate(options | {"id": "fog-3+snow/1_a"}).reproducible
     for set_id in ("", "Fog/3", "fog/3/", "/fog", "fog//3", "fog.3", "fog/../3", "fog 3", "ü", "fog/3\n"):
-        refused(SetRecord, given | {"id": set_id})
+        check_invalid(SetRecord, options | {"id": set_id})
 
 
 def load_schema(name):
@@ -57,22 +57,22 @@ def records(root, name):
     return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
 
 
-def bare(schema):
+def strip_annotations(schema):
     """Return a schema without descriptions and titles, which differ between versions of pydantic."""
     if isinstance(schema, dict):
         prose = ("title", "description")
-        return {k: bare(v) for k, v in schema.items() if not (k in prose and isinstance(v, str))}
-    return [bare(v) for v in schema] if isinstance(schema, list) else schema
+        return {k: strip_annotations(v) for k, v in schema.items() if not (k in prose and isinstance(v, str))}
+    return [strip_annotations(v) for v in schema] if isinstance(schema, list) else schema
 
 
-def test_the_command_writes_the_shipped_schemas_which_take_real_records(templates, tmp_path):
+def test_command_writes_shipped_schemas_that_accept_real_records(templates, tmp_path):
     command = [sys.executable, "-m", "corruptset.manifests.schema", str(tmp_path)]
     subprocess.run(command, check=True)
     for name in NAMES:
         schema = load_schema(name)
         jsonschema.Draft202012Validator.check_schema(schema)
-        made = json.loads((tmp_path / f"{name}.json").read_bytes())
-        assert bare(made) == bare(schema), f"run {command[1:3]} manifests/schema"
+        content = json.loads((tmp_path / f"{name}.json").read_bytes())
+        assert strip_annotations(content) == strip_annotations(schema), f"run {command[1:3]} manifests/schema"
         for form in ("png", "jpeg"):
             for record in records(templates(encoding_format=form), name):
                 jsonschema.Draft202012Validator(schema).validate(record)
@@ -81,7 +81,7 @@ def test_the_command_writes_the_shipped_schemas_which_take_real_records(template
 VALUES = [None, True, 0, -1, 1.5, 2**60, "", "../x", ZERO, ZERO3, [], ["x"], {}, {"x": 1}]
 
 
-def mutants(value):
+def mutate(value):
     """Yield copies of a JSON value in which one field, at any depth, is removed, added or replaced."""
 
     def places(node, path):
@@ -106,7 +106,7 @@ def mutants(value):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_schema_and_models_accept_and_refuse_the_same(templates, name):
+def test_schema_and_models_accept_and_reject_same_records(templates, name):
     check, model = jsonschema.Draft202012Validator(load_schema(name)), getattr(models, NAMES[name])
     refused = accepted = 0
     # the last set of the manifest has stages and metrics
@@ -116,7 +116,7 @@ def test_schema_and_models_accept_and_refuse_the_same(templates, name):
     if name == "manifest":
         record["sets"], record["files"] = record["sets"][-1:], record["files"][:1]
         record["textures"] = [{"name": "frost1", "sha256": ZERO}]
-    for what, mutant in mutants(record):
+    for what, mutant in mutate(record):
         try:
             model.model_validate_json(json.dumps(mutant), strict=True)
             by_model = True

@@ -46,12 +46,12 @@ def compare(image, table, expected=None):
     crops = cut(image, table)
     places = [place_of(record) for record in crops.regions()]
     assert expected is None or places == list(expected)
-    for made, place in zip(crops, places, strict=True):
-        assert np.array_equal(made, reference_crop(image, place, table.size, fit=str(table.fit))), place
+    for result, place in zip(crops, places, strict=True):
+        assert np.array_equal(result, reference_crop(image, place, table.size, fit=str(table.fit))), place
 
 
 @pytest.mark.parametrize("fit", ["resize", "pad"])
-def test_crops_of_photographs_are_the_slow_ones(fit):
+def test_crops_of_photographs_match_reference(fit):
     for width, height, out in ((240, 180, 145), (47, 61, 40)):
         table = RegionTable(fractions=FRACTIONS, blocks=1, out=out if fit == "pad" else 48, fit=fit)
         compare(photograph(width, height), table)
@@ -62,7 +62,7 @@ def test_crops_of_photographs_are_the_slow_ones(fit):
 
 
 @pytest.mark.long
-def test_every_crop_of_a_photograph_and_of_ten_small_images():
+def test_all_crops_of_photograph_and_small_images_match_reference():
     table = RegionTable(fractions=FRACTIONS, mode="exhaustive", out=32)
     for width, height in ((500, 375), (375, 500)):
         places = all_regions((side_of(p, width, height) for p in FRACTIONS), width, height)
@@ -77,17 +77,17 @@ def test_every_crop_of_a_photograph_and_of_ten_small_images():
 
 
 @pytest.mark.parametrize("name", STORED)
-def test_both_ways_to_store_regions_give_the_slow_pixels(name, tmp_path):
+def test_both_storage_formats_give_reference_pixels(name, tmp_path):
     regions, channels = STORED[name]
     images = small_images(2, channels)
     source, recipe = write_rows(tmp_path, images), write_recipe(tmp_path, regions)
     options = {"jobs": 1, "storage": "hdf5", "page": False, "metrics": 0}
-    made = [corruptset.build(recipe, source, tmp_path / s, store=s, **options).directory for s in ("images", "table")]
-    assert [(directory / "regions.jsonl").exists() for directory in made] == [False, True]
-    stored, whole = map(corruptset.open, made)
-    assert len(whole.samples) == 2
+    result = [corruptset.build(recipe, source, tmp_path / s, store=s, **options).directory for s in ("images", "table")]
+    assert [(directory / "regions.jsonl").exists() for directory in result] == [False, True]
+    stored, table_dataset = map(corruptset.open, result)
+    assert len(table_dataset.samples) == 2
     for number, image in enumerate(images):
-        first, second = (pickle.loads(pickle.dumps(d)).crops(f"data/{number}") for d in (stored, whole))
+        first, second = (pickle.loads(pickle.dumps(d)).crops(f"data/{number}") for d in (stored, table_dataset))
         records = list(first.regions())
         assert records == list(second.regions())
         assert len(first) == len(second) == len(records) > 30
@@ -102,10 +102,10 @@ def test_both_ways_to_store_regions_give_the_slow_pixels(name, tmp_path):
         assert np.array_equal(first.array(), second.array())
         assert np.array_equal(second[-1], slow)
         of_side = [r for r in records if r.side == record.side]
-        for data in (stored, whole):
+        for data in (stored, table_dataset):
             assert list(data.crops(f"data/{number}", side=record.side).regions()) == of_side
     assert sum(len(stored.crops(f"data/{n}")) for n in range(2)) == len(stored.samples)
-    for data in (stored, whole):
+    for data in (stored, table_dataset):
         with pytest.raises(UnknownCorruption, match=r"no regions of an image 'data/7'"):
             data.crops("data/7")
         with pytest.raises(
@@ -116,18 +116,18 @@ def test_both_ways_to_store_regions_give_the_slow_pixels(name, tmp_path):
             data.crops("data/0")[99999]
 
 
-def test_one_crop_is_in_memory_at_a_time():
+def test_only_one_crop_is_in_memory():
     """A photograph has 531,328 crops of 224 pixels, which would be 80 GB, so only their positions may be in memory."""
     image = np.array(Image.new("RGB", (500, 375), (1, 2, 3)))
     tracemalloc.start()
     crops = cut(image, RegionTable(fractions=FRACTIONS, mode="exhaustive", out=224))
-    kept = sum(1 for _, crop in zip(range(50), crops, strict=False) if crop.shape == (224, 224, 3))
-    assert (kept, len(crops)) == (50, 531_328)
+    crop_count = sum(1 for _, crop in zip(range(50), crops, strict=False) if crop.shape == (224, 224, 3))
+    assert (crop_count, len(crops)) == (50, 531_328)
     assert tracemalloc.get_traced_memory()[0] < 40 << 20
     tracemalloc.stop()
 
 
-def test_a_row_that_reaches_beyond_its_image_is_refused():
+def test_row_beyond_image_is_rejected():
     rows = list(region_rows(RegionTable(sides=(12,), mode="exhaustive", out=32), 0, "a", 32, 32))
     with pytest.raises(VerificationError, match=r"extends beyond its image \(a, side 12, from y 0 x 0\)"):
         CutCrops(small_images(1)[0][:31], rows, None)

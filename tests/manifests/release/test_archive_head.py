@@ -12,20 +12,23 @@ UNNAMED = "(does not match the records|is not listed in the record)"
 ROWS, SAMPLES, MANIFEST = (f"{TOP}/{name}" for name in ("sets/clean.jsonl", "samples.jsonl", "manifest.json"))
 
 
-def test_the_archive_that_the_others_are_made_from_is_good(good, tmp_path):
-    assert list(good)[:2] == [RECORD, MANIFEST]
-    assert unpack([write_archive(tmp_path / "a", list(good.items()))], tmp_path / "out").sets == ["clean"]
+def test_valid_archive_is_accepted(valid_members, tmp_path):
+    assert list(valid_members)[:2] == [RECORD, MANIFEST]
+    assert unpack([write_archive(tmp_path / "a", list(valid_members.items()))], tmp_path / "out").sets == ["clean"]
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_members_that_nothing_names_and_that_are_missing(good, tmp_path):
-    items = list(good.items())
+def test_unlisted_and_missing_members_are_rejected(valid_members, tmp_path):
+    items = list(valid_members.items())
     extra = (f"{TOP}/setup.py", b"import os")
     changed = {
         "first": ([extra, *items], "begins with 'tiny-c-1.0.0/setup.py', but the first member must be"),
         **{f"at {at}": ([*items[:at], extra, *items[at:]], f"member '{TOP}/setup.py' .*{UNNAMED}") for at in (1, 2, 4)},
         "last": ([*items, extra], "is not listed in the record"),
-        **{f"{name[-9:-5]} twice": ([*items, (name, good[name])], UNNAMED) for name in (IMAGE, SAMPLES, MANIFEST)},
+        **{
+            f"{name[-9:-5]} twice": ([*items, (name, valid_members[name])], UNNAMED)
+            for name in (IMAGE, SAMPLES, MANIFEST)
+        },
         "capitals": ([*items, (IMAGE.upper().replace(TOP.upper(), TOP), b"x")], UNNAMED),
         "none": ([], "is empty|is not a tar"),
         "too few": (items[:-1], "ends before"),
@@ -33,59 +36,65 @@ def test_members_that_nothing_names_and_that_are_missing(good, tmp_path):
         "headless": (items[1:], "the first member must be its record"),
     }
     for name in (IMAGE, SAMPLES, MANIFEST, ROWS):
-        file, data = name.split("/")[-1], good[name]
+        file, data = name.split("/")[-1], valid_members[name]
         other, longer = bytes([data[0] ^ 1]) + data[1:], data + b" "
-        changed[f"other {file}"] = (list({**good, name: other}.items()), f"{file}.*is recorded")
-        changed[f"longer {file}"] = (list({**good, name: longer}.items()), f"{file}.* bytes")
-    for number, (members, said) in enumerate(changed.values()):
-        check_unpack_fails(write_archive(tmp_path / str(number), members), tmp_path, said)
-    whole = write_archive(tmp_path / "cut", items).read_bytes()
-    for at in (100, len(whole) // 2, len(whole) - 11_000):
-        (tmp_path / "cut").write_bytes(whole[:at])
+        changed[f"other {file}"] = (list({**valid_members, name: other}.items()), f"{file}.*is recorded")
+        changed[f"longer {file}"] = (list({**valid_members, name: longer}.items()), f"{file}.* bytes")
+    for number, (members, message) in enumerate(changed.values()):
+        check_unpack_fails(write_archive(tmp_path / str(number), members), tmp_path, message)
+    content = write_archive(tmp_path / "cut", items).read_bytes()
+    for at in (100, len(content) // 2, len(content) - 11_000):
+        (tmp_path / "cut").write_bytes(content[:at])
         check_unpack_fails(tmp_path / "cut", tmp_path, "cut off|exceeds|truncated|ends before")
 
 
-def sealed(good, name, data):
+def seal_member(valid, name, data):
     """Replace a member, and update the records accordingly, as a forger can."""
-    members = {**good, name: data}
+    members = {**valid, name: data}
     manifest, record = json.loads(members[MANIFEST]), json.loads(members[RECORD])
-    said = {"bytes": len(data), "sha256": f"sha256:{hashlib.sha256(data).hexdigest()}"}
+    expected = {"bytes": len(data), "sha256": f"sha256:{hashlib.sha256(data).hexdigest()}"}
     if name not in (RECORD, MANIFEST):
         for files in (manifest["files"], record["files"]):
-            next(f for f in files if f"{TOP}/{f['path']}" == name).update(said)
+            next(f for f in files if f"{TOP}/{f['path']}" == name).update(expected)
         members[MANIFEST] = json.dumps(manifest).encode()
-    whole = members[MANIFEST]
+    original = members[MANIFEST]
     if record["files"] and record["files"][0]["path"] == "manifest.json":
-        record["files"][0].update({"bytes": len(whole), "sha256": f"sha256:{hashlib.sha256(whole).hexdigest()}"})
+        record["files"][0].update({"bytes": len(original), "sha256": f"sha256:{hashlib.sha256(original).hexdigest()}"})
     members[RECORD] = json.dumps(record).encode()
     return list(members.items())
 
 
-def edited(good, change, name):
-    value = json.loads(good[name])
+def edit_member(valid, change, name):
+    value = json.loads(valid[name])
     change(value)
-    return sealed(good, name, json.dumps(value).encode())
+    return seal_member(valid, name, json.dumps(value).encode())
 
 
-def test_rows_that_lead_elsewhere(good, tmp_path):
+def test_rows_with_outside_paths_are_rejected(valid_members, tmp_path):
     """Rows that refer to files in other folders, with members at these paths."""
     paths = {
         **dict.fromkeys(("../../escaped", "/tmp/escaped", "images/clean/../x"), "line 2"),
         **dict.fromkeys(("images/fog/3/x.png", ".corruptset/x"), "is not in the folder"),
         "images/clean/a\\nb.png": "control characters",
     }
-    for number, (path, said) in enumerate(paths.items()):
-        members = dict(sealed(good, ROWS, good[ROWS].replace(IMAGE.removeprefix(f"{TOP}/").encode(), path.encode())))
+    for number, (path, message) in enumerate(paths.items()):
+        members = dict(
+            seal_member(
+                valid_members, ROWS, valid_members[ROWS].replace(IMAGE.removeprefix(f"{TOP}/").encode(), path.encode())
+            )
+        )
         members[f"{TOP}/{path}".replace("\\n", "\n")] = members.pop(IMAGE)
         names = list(members)
         first = names.index(ROWS) + 1
         moved = [(name, members[name]) for name in [*names[:first], *sorted(names[first:])]]
-        check_unpack_fails(write_archive(tmp_path / f"a{number}", moved), tmp_path, said)
-    rows = good[ROWS].replace(b"bild eins.png", b"ZWEI.png")
-    check_unpack_fails(write_archive(tmp_path / "capitals", sealed(good, ROWS, rows)), tmp_path, "ignoring case")
+        check_unpack_fails(write_archive(tmp_path / f"a{number}", moved), tmp_path, message)
+    rows = valid_members[ROWS].replace(b"bild eins.png", b"ZWEI.png")
+    check_unpack_fails(
+        write_archive(tmp_path / "capitals", seal_member(valid_members, ROWS, rows)), tmp_path, "ignoring case"
+    )
 
 
-def test_manifests_of_strangers(good, tmp_path):
+def test_foreign_manifests_are_rejected(valid_members, tmp_path):
     changes = [
         (lambda m: m.update(name="../x"), "schema 3"),
         (lambda m: m.update(version="../../x"), "schema 3"),
@@ -94,18 +103,20 @@ def test_manifests_of_strangers(good, tmp_path):
         (lambda m: m["files"][0].update(path="../../x"), "schema 3"),
         (lambda m: m["classes"][0].update(folder=".."), "contradicts itself"),
     ]
-    for number, (change, said) in enumerate(changes):
-        check_unpack_fails(write_archive(tmp_path / f"a{number}", edited(good, change, MANIFEST)), tmp_path, said)
+    for number, (change, message) in enumerate(changes):
+        check_unpack_fails(
+            write_archive(tmp_path / f"a{number}", edit_member(valid_members, change, MANIFEST)), tmp_path, message
+        )
 
 
-def test_records_of_strangers(good, tmp_path):
+def test_foreign_records_are_rejected(valid_members, tmp_path):
     def with_file(path):
         return lambda r: r["files"].append({**r["files"][1], "path": path})
 
     def without(path):
         return lambda r: r.update(files=[f for f in r["files"] if f["path"] != path])
 
-    capitals = json.loads(good[RECORD])["files"][1]["path"].swapcase()
+    capitals = json.loads(valid_members[RECORD])["files"][1]["path"].swapcase()
     other = "lists files or sets that"
     changes = {
         "name": (lambda r: r.update(name="../x"), "not a valid record"),
@@ -123,8 +134,10 @@ def test_records_of_strangers(good, tmp_path):
         "beyond": (lambda r: r["sets"][0].update(first=3), other),
         "a field": (lambda r: r.update(run="rm -rf /"), "not a valid record"),
     }
-    for number, (change, said) in enumerate(changes.values()):
-        check_unpack_fails(write_archive(tmp_path / f"a{number}", edited(good, change, RECORD)), tmp_path, said)
-    unlisted = edited(good, with_file("setup.py"), RECORD)  # and it exists after the rows
+    for number, (change, message) in enumerate(changes.values()):
+        check_unpack_fails(
+            write_archive(tmp_path / f"a{number}", edit_member(valid_members, change, RECORD)), tmp_path, message
+        )
+    unlisted = edit_member(valid_members, with_file("setup.py"), RECORD)  # and it exists after the rows
     unlisted.insert([name for name, _ in unlisted].index(ROWS) + 1, (f"{TOP}/setup.py", unlisted[2][1]))
     check_unpack_fails(write_archive(tmp_path / "unlisted", unlisted), tmp_path, other)

@@ -13,8 +13,8 @@ from corruptset.manifests.release.archives import BadArchive, read_members
 from corruptset.manifests.release.unpack import unpack
 
 
-def test_names_that_lead_out_or_are_odd(good, tmp_path):
-    items = list(good.items())
+def test_unsafe_and_unusual_names_are_rejected(valid_members, tmp_path):
+    items = list(valid_members.items())
     for number, name in enumerate(OUTSIDE + INVALID_NAMES):
         for at in (2,) if number else (0, 2, len(items)):
             archive = write_archive(tmp_path / f"{number} at {at}", [*items[:at], (name, b"escaped"), *items[at:]])
@@ -22,25 +22,25 @@ def test_names_that_lead_out_or_are_odd(good, tmp_path):
                 archive, tmp_path, "is not listed in the record|must be its record|does not match the records"
             )
     archive = write_archive(tmp_path / "a", [(f"{TOP}/\x1b]0;x\x07", b"")])
-    with pytest.raises(BadArchive) as e:
+    with pytest.raises(BadArchive) as exc_info:
         unpack([archive], tmp_path / "out")
-    assert "\x1b" not in str(e.value)
-    assert "\\x1b]0;x\\x07" in str(e.value)
+    assert "\x1b" not in str(exc_info.value)
+    assert "\\x1b]0;x\\x07" in str(exc_info.value)
     assert not (tmp_path / "out").exists()
 
 
-def test_members_that_are_no_files(good, tmp_path):
+def test_members_that_are_not_files_are_rejected(valid_members, tmp_path):
     """Links, devices, pipes, folders and sparse files as an image, a small file and a record."""
     flags = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE)
     for flag in (*flags, tarfile.GNUTYPE_SPARSE):
-        for number, where in enumerate((IMAGE, f"{TOP}/samples.jsonl", RECORD)):
-            members = list(good.items())
-            members.insert(list(good).index(where), (tar_header(where, type=flag), b""))
+        for number, member_name in enumerate((IMAGE, f"{TOP}/samples.jsonl", RECORD)):
+            members = list(valid_members.items())
+            members.insert(list(valid_members).index(member_name), (tar_header(member_name, type=flag), b""))
             archive = write_archive(tmp_path / f"{flag.decode()}{number}", members)
             check_unpack_fails(archive, tmp_path, "not a regular file")
 
 
-def test_sizes_that_lie(good, tmp_path):
+def test_wrong_sizes_are_rejected(valid_members, tmp_path):
     """A header that states more bytes than the archive has is refused before anything is read."""
     (tmp_path / "big").write_bytes(tar_header(RECORD, size=1 << 40).tobuf(tarfile.GNU_FORMAT) + bytes(2048))
     check_unpack_fails(tmp_path / "big", tmp_path, "exceeds the end of the archive")
@@ -57,9 +57,9 @@ def test_sizes_that_lie(good, tmp_path):
         check_unpack_fails(tmp_path / "none", tmp_path, "not a tar|cut off|is empty")
 
 
-def test_tarfiles_own_padding_is_taken_and_nothing_behind_it(good, tmp_path):
+def test_tarfile_padding_is_accepted_but_no_data_after_it(valid_members, tmp_path):
     """After the first block of the end mark, there may be between one block and a record of zeros."""
-    path = write_archive(tmp_path / "sound", list(good.items()))
+    path = write_archive(tmp_path / "sound", list(valid_members.items()))
     sound = path.read_bytes()
     for behind in (sound, b"x", bytes(10240)):
         path.write_bytes(sound + behind)
@@ -102,7 +102,7 @@ sparse.
 """
 
 
-def hollow(path, members, name):
+def write_sparse_tar(path, members, name):
     """Write a tar with a member of `BOMB` zeros, which take no space on the disk."""
     with path.open("wb") as f:
         for member, data in members.items():
@@ -117,34 +117,36 @@ def hollow(path, members, name):
     return path
 
 
-def claiming(good, name):
+def claim_size(valid, name):
     """Return members whose record states that one has `BOMB` bytes, with the manifest unchanged."""
-    record = json.loads(good[RECORD])
+    record = json.loads(valid[RECORD])
     for file in record["files"]:
         if f"{TOP}/{file['path']}" == name:
             file["bytes"] = BOMB
-    return {**good, RECORD: json.dumps(record).encode()}
+    return {**valid, RECORD: json.dumps(record).encode()}
 
 
-def test_bombs_are_refused_in_little_memory_and_on_little_disk(good, tmp_path):
+def test_bombs_are_rejected_with_little_memory_and_disk(valid_members, tmp_path):
     """Sparse tars: a member has 120 MB although the records list a small one, or the records list it."""
     rows, samples = f"{TOP}/sets/clean.jsonl", f"{TOP}/samples.jsonl"
     bombs = [
-        hollow(tmp_path / f"tar{i}", good, name)
+        write_sparse_tar(tmp_path / f"tar{i}", valid_members, name)
         for i, name in enumerate([IMAGE, rows, samples, RECORD, f"{TOP}/manifest.json"])
     ]
     bombs += [
-        hollow(tmp_path / f"claim{i}", claiming(good, name), name)
+        write_sparse_tar(tmp_path / f"claim{i}", claim_size(valid_members, name), name)
         for i, name in enumerate([rows, samples, f"{TOP}/manifest.json"])
     ]
-    sound = write_archive(tmp_path / "sound", list(good.items()))
+    sound = write_archive(tmp_path / "sound", list(valid_members.items()))
     command = [sys.executable, "-c", UNPACK, str(sound), str(tmp_path / "out"), *map(str, bombs)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    *said, grown = done.stdout.splitlines()
-    assert len(said) == len(bombs)
-    for line, bomb in zip(said, bombs, strict=True):
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    *messages, grown = result.stdout.splitlines()
+    assert len(messages) == len(bombs)
+    for line, bomb in zip(messages, bombs, strict=True):
         assert line.startswith(("BadArchive", "VerificationError")), (bomb.name, line)
     assert int(grown) < 60_000  # KiB
-    left = [p for p in (tmp_path / "out bomb").rglob("*") if p.is_file()] if (tmp_path / "out bomb").exists() else []
-    assert sum(p.stat().st_size for p in left) < 1_000_000
-    assert not [p for p in left if p.name == "manifest.json"]
+    remaining = (
+        [p for p in (tmp_path / "out bomb").rglob("*") if p.is_file()] if (tmp_path / "out bomb").exists() else []
+    )
+    assert sum(p.stat().st_size for p in remaining) < 1_000_000
+    assert not [p for p in remaining if p.name == "manifest.json"]

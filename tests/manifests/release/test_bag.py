@@ -10,7 +10,7 @@ from corruptset.manifests.release.unpack import unpack
 from corruptset.manifests.verify.directory import verify_directory
 
 
-def test_the_folder_is_a_bag(packs):
+def test_release_folder_is_bag(packs):
     """Check the bag against RFC 8493. In tests/loaders, the package bagit checks it."""
     out = packs()[1].path
     assert (out / "bagit.txt").read_bytes() == b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
@@ -20,11 +20,11 @@ def test_the_folder_is_a_bag(packs):
     assert {f["path"]: f["sha256"] for f in [*index["archives"], *index["files"]]} | {
         "archives.json": files["archives.json"]
     } == files
-    named = set()
+    listed_files = set()
     for sums in ("manifest-sha256.txt", "tagmanifest-sha256.txt"):
         subprocess.run(["sha256sum", "--check", "--quiet", "--strict", sums], cwd=out, check=True)
-        named |= {line.partition("  ")[2] for line in (out / sums).read_text("utf-8").splitlines()}
-    assert named == files.keys() - {"tagmanifest-sha256.txt", "archives.json"}
+        listed_files |= {line.partition("  ")[2] for line in (out / sums).read_text("utf-8").splitlines()}
+    assert listed_files == files.keys() - {"tagmanifest-sha256.txt", "archives.json"}
     assert (out / "manifest-sha256.txt").read_bytes() == (out / "SHA256SUMS").read_bytes()
     sizes = [(out / p).stat().st_size for p in data]
     assert f"Payload-Oxum: {sum(sizes)}.{len(sizes)}\n" in (out / "bag-info.txt").read_text("utf-8")
@@ -33,29 +33,29 @@ def test_the_folder_is_a_bag(packs):
     assert table["folder"] == ["0_käfer"] * 2 + ["1 a dog"] * 3
 
 
-def test_every_archive_describes_itself_and_any_program_unpacks_it(packs, tmp_path):
+def test_every_archive_is_self_describing_and_unpacked_by_any_program(packs, tmp_path):
     root, bag = packs()
-    for archive, made in zip(archive_paths(bag), bag.archives, strict=True):
+    for archive, archive_info in zip(archive_paths(bag), bag.archives, strict=True):
         members = dict(read_tar(archive))
         (name, record), *_ = members.items()
         assert (name, json.loads(record)["digest"]) == (f"{TOP}/archives/{archive.stem}.json", bag.digest)
         common = {"manifest.json", "samples.jsonl", "README.md", "SHA256SUMS"}
-        assert {f"{TOP}/{path}" for path in common | {f"sets/{s}.jsonl" for s in made.sets}} <= members.keys()
+        assert {f"{TOP}/{path}" for path in common | {f"sets/{s}.jsonl" for s in archive_info.sets}} <= members.keys()
         subprocess.run(["tar", "-xf", archive, "-C", tmp_path], check=True)
     shutil.rmtree(tmp_path / root.name / "archives")
     assert file_hashes(tmp_path / root.name) == file_hashes(root)
-    card, said = (bag.path / "README.md").read_text("utf-8"), ("Source images", "Code", "Textures", "CC0-1.0")
-    assert all(part in card for part in (bag.digest, *said, "## Citation", *(a.name for a in bag.archives)))
+    card, message = (bag.path / "README.md").read_text("utf-8"), ("Source images", "Code", "Textures", "CC0-1.0")
+    assert all(part in card for part in (bag.digest, *message, "## Citation", *(a.name for a in bag.archives)))
 
 
-def test_a_release_without_pixels_has_none(packs, tmp_path):
+def test_archive_of_release_without_pixels_has_no_pixels(packs, tmp_path):
     root, bag = packs(manifest_only=True)
     (archive,) = archive_paths(bag)
     assert {n.rpartition(".")[2] for n, _ in read_tar(archive)} == {"json", "jsonl", "md", "0/SHA256SUMS"}
     data = archive.read_bytes()
     assert not any(p.read_bytes()[-64:] in data for p in [*root.rglob("*.png"), *root.rglob("*.h5")])
-    done = unpack([archive], tmp_path / "u")
-    assert (done.sets, len(done.absent), verify_directory(done.path).problems) == ([], 3, [])
+    result = unpack([archive], tmp_path / "u")
+    assert (result.sets, len(result.absent), verify_directory(result.path).problems) == ([], 3, [])
     for path in ("manifest.json", "sets/fog/3.jsonl"):
-        assert (done.path / path).read_bytes() == (root / path).read_bytes()
+        assert (result.path / path).read_bytes() == (root / path).read_bytes()
     assert "no images" in (bag.path / "README.md").read_text("utf-8")

@@ -24,16 +24,16 @@ from corruptset.manifests.verify.directory import verify_directory
     ],
     ids=str,
 )
-def test_there_and_back_is_the_identity(packs, tmp_path, options, by):
+def test_pack_and_unpack_round_trip(packs, tmp_path, options, by):
     root, bag = packs(options, by=by)
-    done = unpack(archive_paths(bag)[::-1], tmp_path / "u")
-    assert done.path == tmp_path / "u" / root.name
-    assert file_hashes(done.path) == file_hashes(root)
-    assert not done.absent
+    result = unpack(archive_paths(bag)[::-1], tmp_path / "u")
+    assert result.path == tmp_path / "u" / root.name
+    assert file_hashes(result.path) == file_hashes(root)
+    assert not result.absent
     # unpacking all archives, or one of them, again keeps everything
     for archives in (archive_paths(bag), archive_paths(bag)[:1]):
-        again = unpack(archives, tmp_path / "u")
-        assert (again.absent, again.written, file_hashes(done.path)) == ([], 0, file_hashes(root))
+        repeated = unpack(archives, tmp_path / "u")
+        assert (repeated.absent, repeated.written, file_hashes(result.path)) == ([], 0, file_hashes(root))
 
 
 def test_hidden_files_next_to_archives_are_ignored(packs, tmp_path):
@@ -42,90 +42,90 @@ def test_hidden_files_next_to_archives_are_ignored(packs, tmp_path):
     for archive in archive_paths(bag):
         shutil.copy(archive, tmp_path / "downloads")
         (tmp_path / "downloads" / f"._{archive.name}").write_bytes(b"Mac OS X")
-    done = unpack([tmp_path / "downloads"], tmp_path / "u")
-    assert (done.absent, file_hashes(done.path)) == ([], file_hashes(root))
+    result = unpack([tmp_path / "downloads"], tmp_path / "u")
+    assert (result.absent, file_hashes(result.path)) == ([], file_hashes(root))
 
 
 @pytest.mark.parametrize("container", ["folder", "hdf5"])
-def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(packs, tmp_path, container):
+def test_single_archive_is_smaller_dataset_and_all_are_complete(packs, tmp_path, container):
     root, bag = packs({"containers": (container,)}, by="set")
     for archive, missing in zip(archive_paths(bag), (2, 1, 0, 0), strict=True):  # the last archive contains the page
-        done = unpack([archive], tmp_path / "u")
-        assert (len(done.absent), verify_directory(done.path).problems) == (missing, [])
+        result = unpack([archive], tmp_path / "u")
+        assert (len(result.absent), verify_directory(result.path).problems) == (missing, [])
     assert file_hashes(tmp_path / "u" / root.name) == file_hashes(root)
     ids = {s for a in bag.archives for s in a.sets}
-    for number, (archive, made) in enumerate(zip(archive_paths(bag), bag.archives, strict=True)):
-        done = unpack([archive], tmp_path / f"u{number}")
-        report, data = verify_directory(done.path), open_data(done.path)
-        assert done.sets == data.set_ids == list(made.sets)
-        assert set(done.absent) == ids - set(done.sets)
-        assert (report.problems, report.absent, report.partial) == ([], done.absent, True)
-        for set_id in done.sets:
+    for number, (archive, archive_info) in enumerate(zip(archive_paths(bag), bag.archives, strict=True)):
+        result = unpack([archive], tmp_path / f"u{number}")
+        report, data = verify_directory(result.path), open_data(result.path)
+        assert result.sets == data.set_ids == list(archive_info.sets)
+        assert set(result.absent) == ids - set(result.sets)
+        assert (report.problems, report.absent, report.partial) == ([], result.absent, True)
+        for set_id in result.sets:
             assert [i.tobytes() for i, _ in data[set_id]] == [i.tobytes() for i, _ in open_data(root)[set_id]]
         with pytest.raises(UnknownCorruption, match="only a part of the dataset"):
-            data[done.absent[0]]
+            data[result.absent[0]]
         with pytest.raises(BuildError, match="is only a part of a dataset"):
-            pack_dataset(done.path, tmp_path / "again")
+            pack_dataset(result.path, tmp_path / "again")
 
 
-def test_a_part_that_is_damaged_is_found(packs, tmp_path):
-    done = unpack(archive_paths(packs(by="set")[1])[:1], tmp_path / "u")
+def test_damaged_part_is_found(packs, tmp_path):
+    result = unpack(archive_paths(packs(by="set")[1])[:1], tmp_path / "u")
 
-    def named():
-        return {(p.path, p.kind) for p in verify_directory(done.path).problems}
+    def problem_files():
+        return {(p.path, p.kind) for p in verify_directory(result.path).problems}
 
-    next((done.path / "images/clean").rglob("*.png")).unlink()
-    assert [kind for _, kind in named()] == ["missing"]
-    (done.path / "images/fog/3").mkdir(parents=True)
-    (done.path / "samples.jsonl").unlink()
-    (done.path / "stray").write_text("x")
-    assert {("samples.jsonl", "missing"), ("stray", "unexpected")} <= named()
-    partial = json.loads((done.path / PARTIAL).read_bytes())
-    wrong = [
+    next((result.path / "images/clean").rglob("*.png")).unlink()
+    assert [kind for _, kind in problem_files()] == ["missing"]
+    (result.path / "images/fog/3").mkdir(parents=True)
+    (result.path / "samples.jsonl").unlink()
+    (result.path / "stray").write_text("x")
+    assert {("samples.jsonl", "missing"), ("stray", "unexpected")} <= problem_files()
+    partial = json.loads((result.path / PARTIAL).read_bytes())
+    invalid = [
         ({"sets": ["fog/3"]}, ("sets/fog/3.jsonl", "missing")),
         ({"manifest": "sha256:" + "0" * 64}, (PARTIAL, "records")),
     ]
-    for change, problem in wrong:
-        (done.path / PARTIAL).write_text(json.dumps({**partial, **change}))
-        assert problem in named()
+    for change, problem in invalid:
+        (result.path / PARTIAL).write_text(json.dumps({**partial, **change}))
+        assert problem in problem_files()
 
 
-def test_a_killed_unpack_goes_on(packs, tmp_path):
+def test_killed_unpack_resumes(packs, tmp_path):
     root, bag = packs(by="set")
     assert run_and_kill(30, unpack, archive_paths(bag), tmp_path / "u") == -signal.SIGKILL
-    left = tmp_path / "u" / root.name
-    (problem,) = [p for p in verify_directory(left).problems if p.kind == "incomplete"]
+    remaining = tmp_path / "u" / root.name
+    (problem,) = [p for p in verify_directory(remaining).problems if p.kind == "incomplete"]
     assert "corruptset unpack" in problem.detail
-    there = {p: p.stat().st_mtime_ns for p in left.rglob("*") if p.is_file() and ".corruptset" not in p.parts}
-    done = unpack(archive_paths(bag), tmp_path / "u")
-    assert file_hashes(left) == file_hashes(root)
-    assert done.kept >= len(there)
-    assert {p: p.stat().st_mtime_ns for p in there} == there
+    file_times = {p: p.stat().st_mtime_ns for p in remaining.rglob("*") if p.is_file() and ".corruptset" not in p.parts}
+    result = unpack(archive_paths(bag), tmp_path / "u")
+    assert file_hashes(remaining) == file_hashes(root)
+    assert result.kept >= len(file_times)
+    assert {p: p.stat().st_mtime_ns for p in file_times} == file_times
 
 
-def test_a_killed_unpack_keeps_what_was_there_before(packs, tmp_path):
+def test_killed_unpack_keeps_existing_files(packs, tmp_path):
     _, bag = packs(by="set")
     unpack([p for p in archive_paths(bag) if "fog.3" in p.name], tmp_path / "u")
     assert run_and_kill(9, unpack, archive_paths(bag), tmp_path / "u") == -signal.SIGKILL
-    done = unpack([p for p in archive_paths(bag) if "clean" in p.name], tmp_path / "u")
-    assert done.sets == ["clean", "fog/3"]
-    assert [p for p in verify_directory(done.path).problems if p.kind != "unexpected"] == []
+    result = unpack([p for p in archive_paths(bag) if "clean" in p.name], tmp_path / "u")
+    assert result.sets == ["clean", "fog/3"]
+    assert [p for p in verify_directory(result.path).problems if p.kind != "unexpected"] == []
 
 
-def test_a_dataset_stays_readable_while_archives_are_unpacked_into_it(packs, tmp_path):
+def test_dataset_stays_readable_during_unpack(packs, tmp_path):
     root, bag = packs(by="set")
-    archives, seen = archive_paths(bag), []
-    done = unpack(archives[:1], tmp_path / "u")
-    unpack(archives, tmp_path / "u", progress=lambda *_: seen.append(open_data(done.path).set_ids))
-    assert seen == [done.sets] * len(seen) != []
+    archives, events = archive_paths(bag), []
+    result = unpack(archives[:1], tmp_path / "u")
+    unpack(archives, tmp_path / "u", progress=lambda *_: events.append(open_data(result.path).set_ids))
+    assert events == [result.sets] * len(events) != []
     complete = open_data(root).set_ids
-    unpack(archives, tmp_path / "u", progress=lambda *_: seen.append(open_data(done.path).set_ids))
-    assert seen[-1] == complete
+    unpack(archives, tmp_path / "u", progress=lambda *_: events.append(open_data(result.path).set_ids))
+    assert events[-1] == complete
     assert run_and_kill(9, unpack, archives, tmp_path / "u") == -signal.SIGKILL
-    assert open_data(done.path).set_ids == complete
-    assert {p.kind for p in verify_directory(done.path).problems} == {"incomplete"}
+    assert open_data(result.path).set_ids == complete
+    assert {p.kind for p in verify_directory(result.path).problems} == {"incomplete"}
     assert unpack(archives, tmp_path / "u").written == 0
-    assert file_hashes(done.path) == file_hashes(root)
+    assert file_hashes(result.path) == file_hashes(root)
 
 
 def flip(path):
@@ -133,33 +133,33 @@ def flip(path):
     path.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
 
 
-def test_unpacked_onto_files_of_the_right_size(packs, tmp_path):
+def test_unpack_replaces_files_of_same_size(packs, tmp_path):
     """Existing files are compared by hash: here names and sizes are right, but one byte differs."""
     root, bag = packs(by="set")
-    left = unpack(str(bag.path), tmp_path / "u").path
-    wrong = ("hdf5/clean-00001.h5", "sets/clean.jsonl", "samples.jsonl", "SHA256SUMS")
-    paths = [left / path for path in ("images/fog/3/1 a dog/deep/rex.png", *wrong)]
+    remaining = unpack(str(bag.path), tmp_path / "u").path
+    invalid = ("hdf5/clean-00001.h5", "sets/clean.jsonl", "samples.jsonl", "SHA256SUMS")
+    paths = [remaining / path for path in ("images/fog/3/1 a dog/deep/rex.png", *invalid)]
     for path in paths:
         flip(path)
-    done = unpack(archive_paths(bag), tmp_path / "u")
-    assert (done.written, done.absent) == (len(paths), [])
-    assert file_hashes(left) == file_hashes(root)
+    result = unpack(archive_paths(bag), tmp_path / "u")
+    assert (result.written, result.absent) == (len(paths), [])
+    assert file_hashes(remaining) == file_hashes(root)
 
 
-def test_parts_of_a_set_over_earlier_parts(packs, tmp_path):
+def test_parts_of_set_are_added_to_earlier_parts(packs, tmp_path):
     """Archives are unpacked in three calls, in another order and one of them twice. Sets exist when complete."""
     of = {"containers": ("folder",), "repeat": 8}
-    most = next(a.bytes for a in packs(of)[1].archives if "clean" in a.name) * 7 // 10
-    pieces = [p for p in archive_paths(packs(of, max_bytes=most)[1]) if "clean" in p.name]
+    max_bytes = next(a.bytes for a in packs(of)[1].archives if "clean" in a.name) * 7 // 10
+    pieces = [p for p in archive_paths(packs(of, max_bytes=max_bytes)[1]) if "clean" in p.name]
     assert len(pieces) >= 3
     for piece in [pieces[0], pieces[0], *pieces[2:]]:
-        done = unpack([piece], tmp_path / "u")
-        assert (done.sets, "clean" in done.absent) == ([], True)
-    assert verify_directory(done.path).problems == []
+        result = unpack([piece], tmp_path / "u")
+        assert (result.sets, "clean" in result.absent) == ([], True)
+    assert verify_directory(result.path).problems == []
     assert unpack([pieces[1]], tmp_path / "u").sets == ["clean"]
 
 
-def test_without_room_nothing_is_unpacked(packs, tmp_path, monkeypatch):
+def test_unpack_without_space_writes_nothing(packs, tmp_path, monkeypatch):
     root, bag = packs(by="set")
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "disk_usage", disk_usage_with(1000))
@@ -175,17 +175,17 @@ def test_without_room_nothing_is_unpacked(packs, tmp_path, monkeypatch):
     assert file_hashes(tmp_path / "u" / root.name) == file_hashes(root)
 
 
-def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
+def test_unpack_rejects_other_existing_files(packs, tmp_path):
     root, bag = packs()
     _, foreign = packs({"encoding_format": "jpeg"})
     (tmp_path / "u" / root.name).mkdir(parents=True)
     (tmp_path / "u" / root.name / "mine").write_text("x")
     unpack(archive_paths(foreign), tmp_path / "taken")
-    left = unpack(archive_paths(foreign)[:1], tmp_path / "begun").path
-    before = file_hashes(left)
-    (left / "manifest.json").unlink()  # as after a kill, when only the record of the state says what exists
-    (left / ".corruptset").mkdir()
-    (left / PARTIAL).rename(left / ".corruptset/unpack.json")
+    remaining = unpack(archive_paths(foreign)[:1], tmp_path / "begun").path
+    before = file_hashes(remaining)
+    (remaining / "manifest.json").unlink()  # as after a kill, when only the record of the state says what exists
+    (remaining / ".corruptset").mkdir()
+    (remaining / PARTIAL).rename(remaining / ".corruptset/unpack.json")
     mixed = [archive_paths(bag)[0], archive_paths(foreign)[1]]
     cases = {
         "nowhere": ([tmp_path / "nope.tar"], r"nope\.tar does not exist"),
@@ -194,20 +194,20 @@ def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
         "taken": (archive_paths(bag), "a different dataset"),
         "begun": (archive_paths(bag)[1:2], "contains a different dataset"),
     }
-    for out, (archives, said) in cases.items():
-        with pytest.raises(BuildError, match=said):
+    for out, (archives, message) in cases.items():
+        with pytest.raises(BuildError, match=message):
             unpack(archives, tmp_path / out)
     unpack(archive_paths(foreign)[:1], tmp_path / "begun")
-    assert file_hashes(left) == before
+    assert file_hashes(remaining) == before
     # the folder contains archives of an earlier release
     release = shutil.copytree(bag.path, tmp_path / "release")
     shutil.copy(archive_paths(foreign)[0], release / "data")
     assert not unpack([release], tmp_path / "replaced").absent
 
 
-def test_links_in_the_way_are_not_followed(good, tmp_path):
+def test_links_at_destination_are_not_followed(valid_members, tmp_path):
     """A prepared folder, in which folders or files of the dataset are links."""
-    archive = write_archive(tmp_path / "a", list(good.items()))
+    archive = write_archive(tmp_path / "a", list(valid_members.items()))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (tmp_path / "x").mkdir()
@@ -229,7 +229,7 @@ def test_links_in_the_way_are_not_followed(good, tmp_path):
     assert list(elsewhere.iterdir()) == [elsewhere / "clean"]
 
 
-def test_pieces_of_any_size_in_the_notes_of_unpacking_take_no_memory(packs, tmp_path):
+def test_large_records_of_unpacking_use_little_memory(packs, tmp_path):
     """A forged PARTIAL.json may contain any ranges of files."""
     _, bag = packs()
     paths = archive_paths(bag)
@@ -237,8 +237,10 @@ def test_pieces_of_any_size_in_the_notes_of_unpacking_take_no_memory(packs, tmp_
     (noted,) = tmp_path.glob("*/PARTIAL.json")
     partial = json.loads(noted.read_text())
     partial["sets"] = []
-    whole = {set_id for archive in bag.archives for set_id in archive.sets}
-    partial["pieces"] = {set_id: [{"first": 3, "count": 2**50}, {"first": 2**52, "count": 2**50}] for set_id in whole}
+    all_set_ids = {set_id for archive in bag.archives for set_id in archive.sets}
+    partial["pieces"] = {
+        set_id: [{"first": 3, "count": 2**50}, {"first": 2**52, "count": 2**50}] for set_id in all_set_ids
+    }
     noted.write_text(json.dumps(partial))
     tracemalloc.start()
     try:

@@ -49,13 +49,13 @@ def forge(root, change):
     """Change the rows of a set, update its totals and all hashes except the digests of pixels, and verify."""
     edit_lines(root / ROWS, change)
     rows = [json.loads(line) for line in (root / ROWS).read_text("utf-8").splitlines()]
-    stored = [f for r in rows for f in r["files"]]
-    totals = {"count": len(rows), "files": len(stored), "bytes": sum(f["bytes"] for f in stored)}
+    files = [f for r in rows for f in r["files"]]
+    totals = {"count": len(rows), "files": len(files), "bytes": sum(f["bytes"] for f in files)}
     edit_manifest(root, lambda m: m["sets"][2].update(totals), reseal=True)
     return verify_problems(root)
 
 
-def stored_anew(root, path, data, row=None):
+def store_row(root, path, data, row=None):
     """Replace the bytes of an image, update its records, and verify."""
 
     def change(rows):
@@ -88,7 +88,7 @@ MANIFEST_EDITS = {
 }
 
 
-def test_an_edited_manifest_is_found_with_and_without_matching_hashes(dataset):
+def test_edited_manifest_is_found_with_and_without_matching_hashes(dataset):
     for name, change in MANIFEST_EDITS.items():
         root = dataset(containers=("folder",))
         edit_manifest(root, change)
@@ -137,7 +137,7 @@ SAMPLE_EDITS = {
 }
 
 
-def test_edited_rows_with_matching_hashes(dataset):
+def test_edited_rows_with_matching_hashes_are_found(dataset):
     for name, change in ROW_EDITS.items():
         root = dataset(shard_rows=5)
         edit_lines(root / ROWS, change)
@@ -152,7 +152,7 @@ def test_edited_rows_with_matching_hashes(dataset):
         assert "samples.jsonl" in problem_paths(verify_problems(root, level="structure")), name
 
 
-def test_sets_and_classes_exchanged(dataset):
+def test_exchanged_sets_and_classes_are_found(dataset):
     root = dataset(containers=("folder",))
     one, other = root / ROWS, root / "sets/clean.jsonl"
     one.rename(root / "aside")
@@ -174,39 +174,39 @@ def test_sets_and_classes_exchanged(dataset):
     assert "images/fog/3/1 a dog/" in problem.detail
 
 
-def test_samples_of_one_id_or_path_or_of_paths_that_lead_out(dataset):
+def test_duplicate_ids_and_duplicate_or_unsafe_paths_are_found(dataset):
     def path(value):
         return lambda rows: rows[1].update(path=value)
 
-    outside = ("../up.jpg", "a/../../up.jpg", "/etc/passwd", "a\\b.jpg", "C:/x.jpg", "")
+    unsafe_paths = ("../up.jpg", "a/../../up.jpg", "/etc/passwd", "a\\b.jpg", "C:/x.jpg", "")
     cases = [
         (lambda rows: rows[1].update(id=rows[0]["id"].upper()), "ignoring case"),
         (lambda rows: rows[1].update(path=rows[0]["path"]), "two images have the path"),
-        *((path(value), f"the path {value!r} is not a relative path inside") for value in outside),
+        *((path(value), f"the path {value!r} is not a relative path inside") for value in unsafe_paths),
         *((path(value), None) for value in ("12:30/a b.jpg", "..a/b..jpg", None)),
     ]
-    for change, said in cases:
+    for change, message in cases:
         root = dataset(containers=("hdf5",), shard_rows=5)
         edit_lines(root / "samples.jsonl", change)
         update_digest(root)
         problems = verify_problems(root)
-        assert len(problems) == (said is not None), said
+        assert len(problems) == (message is not None), message
         for problem in problems:
             assert (problem.path, problem.kind) == ("samples.jsonl", "records")
-            assert str(said) in problem.detail
+            assert str(message) in problem.detail
 
 
-def test_a_key_that_stands_twice(dataset):
+def test_duplicate_key_is_found(dataset):
     cases = [("manifest.json", key, "") for key in ("seed", "pixel_digest", "amount")]
     cases += [("samples.jsonl", "label", "line 1: "), (ROWS, "row", "line 1: ")]
-    for path, key, where in cases:
+    for path, key, detail in cases:
         root = dataset(containers=("folder",))
         text = (root / path).read_text("utf-8")
         (root / path).write_text(text.replace(f'"{key}": ', f'"{key}": null, "{key}": ', 1), "utf-8")
         if path != "manifest.json":
             seal(root)
-        said = f"{where}the key '{key}' occurs more than once in one object"
-        assert Problem(path, "schema", said) in verify_problems(root, level="structure")
+        message = f"{detail}the key '{key}' occurs more than once in one object"
+        assert Problem(path, "schema", message) in verify_problems(root, level="structure")
     # escaped quotation marks in a name must not compensate for those of a key
     root = dataset(containers=("folder",))
     path = root / "samples.jsonl"
@@ -217,37 +217,37 @@ def test_a_key_that_stands_twice(dataset):
         assert {p.kind for p in verify_problems(root)} == kinds
 
 
-def test_other_bytes_and_pixels_behind_matching_hashes(dataset):
+def test_different_bytes_and_pixels_with_matching_hashes_are_found(dataset):
     root, jpeg = dataset(containers=("folder",)), dataset(encoding_format="jpeg")
     other = (root / OTHER_PNG).read_bytes()
-    wrong = [
+    invalid = [
         (other, "pixels"),
         ((jpeg / JPEG_IMAGE).read_bytes(), "decode"),
         (other[: len(other) // 2], "decode"),
         (b"", "decode"),
     ]
-    for data, kind in wrong:
+    for data, kind in invalid:
         (root / PNG_IMAGE).write_bytes(data)
-        problems = stored_anew(root, PNG_IMAGE, data)
+        problems = store_row(root, PNG_IMAGE, data)
         assert [(p.path, p.kind) for p in problems] == [(PNG_IMAGE, kind)]
         assert verify_problems(root, level="hashes") == []
     # both are valid and recorded, but the file and the shard have different bytes
     out = io.BytesIO()
     Image.open(jpeg / JPEG_IMAGE).save(out, "JPEG", quality=30)
     (jpeg / JPEG_IMAGE).write_bytes(out.getvalue())
-    problems = stored_anew(jpeg, JPEG_IMAGE, out.getvalue())
+    problems = store_row(jpeg, JPEG_IMAGE, out.getvalue())
     assert problems == [Problem(ROWS, "records", "row 3 has different bytes in its two containers")]
     root = dataset(containers=("hdf5",))
     with h5py.File(root / SHARD, "r+") as f:
         f["images"][1, 0, 0, 0] ^= 1
         data = f["images"][1].tobytes()
-    (problem,) = stored_anew(root, SHARD, data, 1)
+    (problem,) = store_row(root, SHARD, data, 1)
     assert (problem.path, problem.kind) == (f"{SHARD}#1", "pixels")
     root = dataset(encoding_format="jpeg", containers=("hdf5",))
     with h5py.File(root / SHARD, "r+") as f:
         f["encoded"][0] = f["encoded"][0][:-30]
         data = f["encoded"][0].tobytes()
-    (problem,) = stored_anew(root, SHARD, data, 0)
+    (problem,) = store_row(root, SHARD, data, 0)
     assert (problem.path, problem.kind) == (f"{SHARD}#0", "decode")
 
 
@@ -277,26 +277,26 @@ SHARD_EDITS = [
 ]
 
 
-def test_edited_shards_with_matching_hashes(dataset):
-    for number, (change, kind, said) in enumerate(SHARD_EDITS):
+def test_edited_shards_with_matching_hashes_are_found(dataset):
+    for number, (change, kind, message) in enumerate(SHARD_EDITS):
         root = dataset(containers=("hdf5",), shard_rows=5)
         edit_shard(root, change, ONE_SHARD)
         problems = verify_problems(root)
         assert {p.path.partition("#")[0] for p in problems} == {ONE_SHARD}, number
-        assert any(p.kind == kind and said in p.detail for p in problems), (number, problems)
-        assert kind not in ("decode", "records") or not said or len(problems) == 1, (number, problems)
+        assert any(p.kind == kind and message in p.detail for p in problems), (number, problems)
+        assert kind not in ("decode", "records") or not message or len(problems) == 1, (number, problems)
 
 
-def test_rows_in_strange_places_of_shards(dataset):
+def test_misplaced_shard_rows_are_found(dataset):
     cases = [
         (lambda rows: rows[3]["files"][0].update(row=0), f"row 3 is stored in row 0 of {SHARD}, like another row"),
         (lambda rows: rows[3]["files"][0].update(row=5), f"the recorded rows of {SHARD} are not 0 to 1"),
     ]
     for path in ("hdf5/clean-00002.h5", "hdf5/fog/3-00007.h5"):
-        said = f"row 4 is stored in {path}, which the manifest does not list as a shard of this set"
-        cases.append((lambda rows, path=path: rows[4]["files"][0].update(path=path), said))
-    for change, said in cases:
-        assert (ROWS, said) in {(p.path, p.detail) for p in forge(dataset(containers=("hdf5",)), change)}
+        message = f"row 4 is stored in {path}, which the manifest does not list as a shard of this set"
+        cases.append((lambda rows, path=path: rows[4]["files"][0].update(path=path), message))
+    for change, message in cases:
+        assert (ROWS, message) in {(p.path, p.detail) for p in forge(dataset(containers=("hdf5",)), change)}
 
     def exchange(rows):
         rows[2]["files"][0]["row"], rows[3]["files"][0]["row"] = 1, 0
@@ -313,11 +313,11 @@ def test_rows_in_strange_places_of_shards(dataset):
         shutil.copyfile(root / ONE_SHARD, root / name)
     added = [{"path": name, "bytes": 0, "sha256": ZERO} for name in strays]
     edit_manifest(root, lambda m: m.update(files=sorted([*m["files"], *added], key=lambda f: f["path"])), reseal=True)
-    assert verify_problems(root) == sorted(Problem(name, "unexpected", said) for name, said in strays.items())
+    assert verify_problems(root) == sorted(Problem(name, "unexpected", message) for name, message in strays.items())
 
 
 @pytest.mark.ci
-def test_several_processes_find_what_one_finds(dataset, monkeypatch):
+def test_several_processes_find_same_problems(dataset, monkeypatch):
     """Twice, named from another directory each time, as a notebook does: workers of the first call are there still. Of
     fifteen rows, which two slices share, none is left out.
     """

@@ -57,7 +57,7 @@ c & 100.00 & 0.00 & 0.000 & - \\
 """  # noqa: E501
 
 
-def test_a_table_is_exact_as_csv_and_rounded_for_people(monkeypatch):
+def test_table_is_exact_as_csv_and_rounded_in_markdown(monkeypatch):
     assert TABLE.csv() == CSV
     # A value that is rounded to 0 has no sign.
     assert {Column("gain", "points").shown(value) for value in (0.0, -0.0, 0.00001)} == {"0.00"}
@@ -71,17 +71,17 @@ def test_a_table_is_exact_as_csv_and_rounded_for_people(monkeypatch):
         TABLE.to_pandas()
 
 
-def test_on_a_page_intervals_stand_below_and_columns_of_dashes_are_left_out():
+def test_page_shows_intervals_below_values_and_omits_empty_columns():
     columns = [Column("model", "text"), Column("mCE"), Column("CV"), Column("l", end="low"), Column("h", end="high")]
     table = Table("summary", "<Summary>", columns, [["<a>", None, 0.5, 0.4, 0.6], ["b", None, None, None, None]])
-    shown = table.on_page()
-    assert [column.title for column in shown.columns] == ["model", "CV"]
-    assert shown.rows == [[("<a>", ""), ("50.00", "40.00 to 60.00")], [("b", ""), ("-", "")]]
+    page_table = table.on_page()
+    assert [column.title for column in page_table.columns] == ["model", "CV"]
+    assert page_table.rows == [[("<a>", ""), ("50.00", "40.00 to 60.00")], [("b", ""), ("-", "")]]
     assert (len(table.on_page(2).rows), table.on_page(2).left_out) == (1, 1)
     html = table._repr_html_()
     assert "<td>&lt;a&gt; <small></small></td><td>50.00 <small>40.00 to 60.00</small></td>" in html
     assert "&lt;Summary&gt;" in html
-    (scores,) = example_scores.validated(example_scores.full_scores(0, "<net>"))
+    (scores,) = example_scores.validate_scores(example_scores.full_scores(0, "<net>"))
     assert "&lt;net&gt; on small-c" in scores._repr_html_()
     assert f"<td>{100 * scores.get('maude'):.2f} <small></small></td>" in scores._repr_html_()
     assert "<th>mAUDE %</th>" in corruptset.compare([scores])._repr_html_()
@@ -90,19 +90,19 @@ def test_on_a_page_intervals_stand_below_and_columns_of_dashes_are_left_out():
 @given(st.text(alphabet=[*string.punctuation.replace("'", ""), *"aZ0 éß…☃"]))
 @example("[1ex] is no space between rows")
 @example("* neither")
-def test_escaped_text_says_what_the_text_says(text):
-    written = latex_text(text)
-    plain = re.sub(r"\{([\[\]*])\}", r"\1", written).replace(r"\textbackslash{}", "\x00").replace("''", '"')
+def test_escaped_text_has_same_meaning(text):
+    latex = latex_text(text)
+    plain_text = re.sub(r"\{([\[\]*])\}", r"\1", latex).replace(r"\textbackslash{}", "\x00").replace("''", '"')
     for command, letter in [("asciitilde", "~"), ("asciicircum", "^"), ("less", "<"), ("greater", ">"), ("bar", "|")]:
-        plain = plain.replace(f"\\text{command}{{}}", letter)
-    plain = re.sub(r"\\([{}&%$#_])", r"\1", plain).replace("\x00", "\\")
-    assert plain == text
-    assert not re.search(r"(?<!\\)[&%$#_~^]", written)
-    assert not written.startswith(("[", "*"))
+        plain_text = plain_text.replace(f"\\text{command}{{}}", letter)
+    plain_text = re.sub(r"\\([{}&%$#_])", r"\1", plain_text).replace("\x00", "\\")
+    assert plain_text == text
+    assert not re.search(r"(?<!\\)[&%$#_~^]", latex)
+    assert not latex.startswith(("[", "*"))
     assert not re.search(r"(?<!\\)(?:\\\\)*[|*`<>#]", re.sub(r"\\.", "", markdown_text(text)))
 
 
-def test_control_characters_are_written_as_escapes():
+def test_control_characters_are_escaped():
     name = "a\nb\x1b[2J"
     table = Table("t", "t", [Column("m", "text")], [[name]])
     for text in (latex_text(name), markdown_text(name), table.csv().splitlines()[1]):
@@ -110,8 +110,8 @@ def test_control_characters_are_written_as_escapes():
         assert "x1b" in text
 
 
-def made(*compared):
-    return {table.name: table for table in corruptset.compare(example_scores.validated(*compared)).tables}
+def comparison_tables(*compared):
+    return {table.name: table for table in corruptset.compare(example_scores.validate_scores(*compared)).tables}
 
 
 def rows_of(table):
@@ -120,45 +120,45 @@ def rows_of(table):
 
 
 @pytest.fixture(scope="module")
-def three():
-    return made(*map(example_scores.full_scores, range(3)))
+def three_models():
+    return comparison_tables(*map(example_scores.full_scores, range(3)))
 
 
-def test_a_comparison_has_the_tables_that_its_scores_have(three):
-    bare = made(example_scores.minimal_scores("a"))
+def test_comparison_has_tables_for_available_scores(three_models):
+    bare = comparison_tables(example_scores.minimal_scores("a"))
     assert {name: table.rows for name, table in bare.items()} == {
         "summary": [["a", 0.9, pytest.approx(0.88), pytest.approx(0.92)]],
         "accuracy": [["clean", 0.9]],
     }
     names = "summary aude ce relative_ce families accuracy degradation degradation_levels two_factor correlations "
-    assert list(three) == (names + "order_effects fragile fragile_parts style differences").split()
-    both = made(example_scores.full_scores(0), example_scores.minimal_scores("bare"))
+    assert list(three_models) == (names + "order_effects fragile fragile_parts style differences").split()
+    both = comparison_tables(example_scores.full_scores(0), example_scores.minimal_scores("bare"))
     assert both["families"].rows[0][1:] == [pytest.approx(0.54), None]
     assert rows_of(both["aude"])[1]["mAUDE"] is None
     areas = {"aude.fog": 0.2, "aude.fog+snow": 0.3, "aude.mine": 0.1}
-    curves = made(example_scores.minimal_scores("a", areas), example_scores.minimal_scores("b"))
+    curves = comparison_tables(example_scores.minimal_scores("a", areas), example_scores.minimal_scores("b"))
     assert [c.title for c in curves["aude"].columns] == ["model", "clean error", "mAUDE", "relative mAUDE", "fog"]
     assert curves["aude_others"].rows == [["fog+snow", 0.3, None], ["mine", 0.1, None]]
 
 
-def test_error_tables_are_laid_out_as_printed(three):
-    table, wanted = three["aude"], example_scores.full_scores(1)
+def test_error_tables_have_published_layout(three_models):
+    table, expected = three_models["aude"], example_scores.full_scores(1)
     row = rows_of(table)[1]
     assert list(row) == ["model", "clean error", "mAUDE", "relative mAUDE", *FIFTEEN, *EXTRA]
-    areas = {name: example_scores.value_of(wanted, f"aude.{name}") for name in (*FIFTEEN, *EXTRA)}
+    areas = {name: example_scores.score_of(expected, f"aude.{name}") for name in (*FIFTEEN, *EXTRA)}
     assert {name: row[name] for name in areas} == pytest.approx(areas)
-    means = (example_scores.value_of(wanted, name) for name in ("maude", "relative_maude"))
-    totals = (1 - wanted["sets"]["clean"]["accuracy"], *means)
+    means = (example_scores.score_of(expected, name) for name in ("maude", "relative_maude"))
+    totals = (1 - expected["sets"]["clean"]["accuracy"], *means)
     assert (row["clean error"], row["mAUDE"], row["relative mAUDE"]) == pytest.approx(totals)
-    assert three["ce"].title == "CE by corruption, relative to alexnet"
-    assert list(rows_of(three["ce"])[0]) == ["model", "clean error", "mCE", *FIFTEEN]
-    assert rows_of(three["relative_ce"])[0]["relative mCE"] == example_scores.value_of(
+    assert three_models["ce"].title == "CE by corruption, relative to alexnet"
+    assert list(rows_of(three_models["ce"])[0]) == ["model", "clean error", "mCE", *FIFTEEN]
+    assert rows_of(three_models["relative_ce"])[0]["relative mCE"] == example_scores.score_of(
         example_scores.full_scores(0), "relative_mce"
     )
 
 
-def test_degradations_orders_fragile_rates_and_differences(three):
-    rows = {(r["degradation"], r["accuracy below %"]): r for r in rows_of(three["degradation"])}
+def test_gradual_order_fragile_and_difference_tables_are_correct(three_models):
+    rows = {(r["degradation"], r["accuracy below %"]): r for r in rows_of(three_models["degradation"])}
     assert {name for name, _ in rows} == {*example_scores.DEGRADATIONS, "mean"}
     for (name, threshold), row in rows.items():
         for number in range(3):
@@ -167,40 +167,40 @@ def test_degradations_orders_fragile_rates_and_differences(three):
             level = next((i for i, value in enumerate(profile["accuracy"]) if value < threshold / 100), "never")
             assert row[f"net-{number}"] == level
     assert "never" in [row["net-0"] for row in rows.values()]
-    levels = rows_of(three["degradation_levels"])
+    levels = rows_of(three_models["degradation_levels"])
     assert len({(r["degradation"], r["level"]) for r in levels}) == len(levels)
     first = levels[0]
     assert first["effect of the level"] == f"{first['level']} randomly placed 1 pixel wide lines"
     assert first["pixels changed"] == pytest.approx(first["level"] / 31, abs=1e-4)
     effect = example_scores.full_scores(2)["order_effects"][0]
-    row = next(r for r in rows_of(three["order_effects"]) if r["first order"] == effect["first"])
+    row = next(r for r in rows_of(three_models["order_effects"]) if r["first order"] == effect["first"])
     assert (row["second order"], row["net-2"]) == (effect["second"], effect["difference"])
-    fragile = {(r["regions"], r["change"]): r for r in rows_of(three["fragile"])}
+    fragile = {(r["regions"], r["change"]): r for r in rows_of(three_models["fragile"])}
     assert (len(fragile), fragile["s16", "loose shrink"]["net-1"]) == (25, pytest.approx(1.2 * 0.17))
-    parts = {(r["model"], r["regions"], r["change"]): r for r in rows_of(three["fragile_parts"])}
+    parts = {(r["model"], r["regions"], r["change"]): r for r in rows_of(three_models["fragile_parts"])}
     part = parts["net-1", "s16", "loose shrink"]
     assert (part["positive"], part["negative"]) == pytest.approx((0.6 * part["rate"], 0.4 * part["rate"]))
     assert (part["anchors"], part["minimal images"]) == (400, 5)
-    differences = rows_of(three["differences"])
-    found = [r for r in differences if r["score"] == "rb_index"]
-    assert [(r["model"], r["minus"], round(r["difference"], 6), r["exceeds"]) for r in found] == [
+    differences = rows_of(three_models["differences"])
+    result = [r for r in differences if r["score"] == "rb_index"]
+    assert [(r["model"], r["minus"], round(r["difference"], 6), r["exceeds"]) for r in result] == [
         ("net-0", "net-1", -0.05, "yes"), ("net-0", "net-2", -0.1, "yes"), ("net-1", "net-2", -0.05, "yes"),
     ]  # fmt: skip
     assert {r["exceeds"] for r in differences if r["score"] == "clean_accuracy"} == {"no interval"}
 
 
-def test_two_factor_by_hand():
+def test_two_factor_table_matches_manual_calculation():
     compared = []
     points = [("a", 1.0, 0.95, 0.99), ("b", 5.0, 0.93, 0.98), ("c", 1.5, 0.80, 0.97), ("d", 4.26, 0.8524, 0.96)]
     for model, cv, accuracy, clean in points:
         compared.append(
             example_scores.minimal_scores(model, {**example_scores.two_factor(accuracy, cv), "clean_accuracy": clean})
         )
-    found = made(*compared)
-    rows = rows_of(found["two_factor"])
+    result = comparison_tables(*compared)
+    rows = rows_of(result["two_factor"])
     assert [r["quadrant"] for r in rows] == ["I", "II", "III", "IV", None]
     assert (rows[-1]["CV %"], rows[-1]["mean accuracy"]) == pytest.approx((2.94, 0.8831))
-    by = {(r["score"], r["and"]): r for r in rows_of(found["correlations"])}
+    by = {(r["score"], r["and"]): r for r in rows_of(result["correlations"])}
     assert set(by) == {("CV", "mean accuracy"), ("CV", "clean accuracy"), ("mean accuracy", "clean accuracy")}
     # The ranks of CV are 1 4 2 3, and those of mean accuracy are 4 3 1 2: 1 - 6 * (9 + 1 + 1 + 1) / 60
     assert by["CV", "mean accuracy"]["Spearman"] == pytest.approx(-0.2)

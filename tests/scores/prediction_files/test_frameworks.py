@@ -36,29 +36,29 @@ def shared_names(shared_data, tmp_path, monkeypatch):
 def check(logits):
     """Compare the files that a framework's code wrote with the logits of the images of a set."""
     data = corruptset.open("imagenet-c-1.1.0")
-    found = read_predictions("predictions", data)
-    assert (found.model, found.digest, list(found.outcomes)) == ("ResNet-50", data.digest, SETS)
-    for name, outcome in found.outcomes.items():
-        with np.load(f"predictions/{name}.npz") as stored:
-            written = stored["logits"]
+    result = read_predictions("predictions", data)
+    assert (result.model, result.digest, list(result.outcomes)) == ("ResNet-50", data.digest, SETS)
+    for name, outcome in result.outcomes.items():
+        with np.load(f"predictions/{name}.npz") as arrays:
+            written = arrays["logits"]
         assert written.dtype == np.float16
         np.testing.assert_allclose(written, logits(data[name].array()), rtol=2e-3, atol=2e-3)
         np.testing.assert_array_equal(outcome.predicted, written.astype(float).argmax(axis=1))
         assert len(set(outcome.rank.tolist())) > 1
 
 
-def plain(images):
+def reference_logits(images):
     """Return the logits of a network without a framework."""
     return (images.reshape(len(images), -1) / 255.0) @ WEIGHTS
 
 
-def test_lines_that_all_share(shared_names):
+def test_shared_lines_run(shared_names):
     for name in shared_names["data"]:
-        shared_names["write"](name, np.concatenate([plain(x) for x in shared_names["batches"](name, 7)]))
-    check(plain)
+        shared_names["write"](name, np.concatenate([reference_logits(x) for x in shared_names["batches"](name, 7)]))
+    check(reference_logits)
 
 
-def test_the_table_of_the_page_is_a_csv_that_is_read(tmp_path):
+def test_documented_csv_is_read(tmp_path):
     rows = [{"id": f"ILSVRC2012_val_{number:08d}"} for number in (1, 2)]
     options = {"classes": 1000, "only": "fog/3".__eq__, "clean": False}
     data = record_datasets.records_dataset(tmp_path, "imagenet-c", 2, samples=rows, **options)
@@ -83,7 +83,7 @@ def check_torch(model):
 
 
 @pytest.mark.ci
-def test_pytorch(shared_names):
+def test_pytorch_example_runs(shared_names):
     import torch
     from small_nets import Plain
 
@@ -97,14 +97,14 @@ def test_pytorch(shared_names):
 @pytest.mark.parametrize(
     ("word", "pretrained"), [("from torchvision", 'weights="DEFAULT"'), ("import timm", "pretrained=True")]
 )
-def test_torchvision_and_timm(shared_names, word, pretrained):
-    kept = let_torchvision_be_imported()
+def test_torchvision_and_timm_examples_run(shared_names, word, pretrained):
+    libraries = let_torchvision_be_imported()
     check_torch(run_snippet(lines(word).replace(pretrained, "num_classes=10"), **shared_names)["model"])
-    del kept
+    del libraries
 
 
 @pytest.mark.long
-def test_keras(shared_names):
+def test_keras_example_runs(shared_names):
     """Test Keras, which needs the extra ``frameworks``."""
     text = lines("import keras").replace("ResNet50(", "ResNet50(weights=None, classes=10, input_shape=(32, 32, 3), ")
     names = run_snippet(text, **shared_names)
@@ -113,20 +113,20 @@ def test_keras(shared_names):
 
 
 @pytest.mark.long
-def test_jax(shared_names):
+def test_jax_example_runs(shared_names):
     """Test JAX, which needs the extra ``frameworks``."""
-    more = {
+    extra = {
         "params": WEIGHTS.astype(np.float32),
         "apply": lambda params, images: images.reshape(len(images), -1) @ params,
     }
-    run_snippet(lines("import jax"), **shared_names, **more)
-    check(plain)
+    run_snippet(lines("import jax"), **shared_names, **extra)
+    check(reference_logits)
 
 
 @pytest.mark.long
-def test_transformers(shared_names, tmp_path):
+def test_transformers_example_runs(shared_names, tmp_path):
     """Test transformers, which needs the extra ``frameworks``. The name of the checkpoint is that of a local folder."""
-    kept = let_torchvision_be_imported()
+    libraries = let_torchvision_be_imported()
     import torch
     from transformers import ResNetConfig, ResNetForImageClassification, ViTImageProcessor
 
@@ -137,4 +137,4 @@ def test_transformers(shared_names, tmp_path):
     ViTImageProcessor(image_mean=MEAN.tolist(), image_std=STD.tolist()).save_pretrained(folder)
     names = run_snippet(lines("from transformers"), **shared_names)
     check_torch(lambda x: names["model"](x).logits)
-    del kept
+    del libraries

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from predictions import check_outcome
 
-from corruptset.scores.prediction_files.reduction import reduced
+from corruptset.scores.prediction_files.reduction import reduce_predictions
 
 RANGES = {
     "float16": [1e-7, 1e-3, 3.0, 200.0, 6e4],
@@ -15,7 +15,7 @@ RANGES = {
 
 
 @np.errstate(all="ignore")
-def test_rows_of_any_range():
+def test_rows_of_any_range_are_reduced():
     for dtype, largest in ((dtype, largest) for dtype, magnitudes in RANGES.items() for largest in magnitudes):
         rng = np.random.default_rng(int(np.log10(largest) + 1000))
         values = (rng.uniform(-0.5, 0.5, (60, 30)) * largest).astype(dtype)
@@ -24,6 +24,6 @@ def test_rows_of_any_range():
         values[rng.random(values.shape) < 0.2] *= -1  # The value -0.0 is included.
         values[:, 7] = values[:, 3]
         labels = rng.integers(0, 30, 60)
-        outcome, faults = reduced("logits", {"logits": values}, labels, 30)
+        outcome, faults = reduce_predictions("logits", {"logits": values}, labels, 30)
         assert not any(rows.any() for rows in faults.values())
         check_outcome(outcome, "logits", {"logits": values}, labels)

@@ -34,21 +34,21 @@ def sets():
     return {name: {"logits": LOGITS} for name in SETS}
 
 
-def refusal(path, data, **options):
+def error_lines(path, data, **options):
     """Return the lines of the error message, without the paths."""
-    with pytest.raises(PredictionError) as caught:
+    with pytest.raises(PredictionError) as exc_info:
         read_predictions(path, data, **options)
-    text = str(caught.value).replace(str(path), "PATH").replace(str(data.path), "DIR")
+    text = str(exc_info.value).replace(str(path), "PATH").replace(str(data.path), "DIR")
     return [line.strip() for line in text.split("\n")]
 
 
 def problems(path, data, **options):
-    return refusal(path, data, **options)[1:-1]
+    return error_lines(path, data, **options)[1:-1]
 
 
-def test_names_of_sets(data, sets, tmp_path):
+def test_invalid_set_names_are_rejected(data, sets, tmp_path):
     write_folder(tmp_path / "p", {"claen": sets["clean"], "fog/9": sets["clean"], "brightness/1": sets["clean"]})
-    first, unknown, missing, last = refusal(tmp_path / "p", data)
+    first, unknown, missing, last = error_lines(tmp_path / "p", data)
     assert first == "PATH cannot be scored on DIR, for 2 reasons:"
     assert unknown.startswith("no set of the dataset has the name of 2 files: claen, fog/9. Did you mean 'clean'?")
     assert missing.startswith("2 of 3 sets have no predictions: clean, contrast-3+brightness-2. Predict them, or")
@@ -65,15 +65,15 @@ def test_names_of_sets(data, sets, tmp_path):
         "brightness/1.npz, clean.npz, contrast-3+brightness-2.npz: has logits of the shape (20, 9); expected (N, 10), "
         "because the dataset has 10 classes"
     ]
-    named = record_datasets.small_dataset(tmp_path / "data", more='[[sets]]\nclean = true\naliases = ["type 0"]\n')
-    twice = {"clean": sets["clean"], "type 0": sets["clean"]}
-    folder = write_folder(tmp_path / "twice", twice)
-    assert problems(folder, named) == ["the set clean has 2 files: clean.npz, type 0.npz. Keep one of them"]
-    np.savez(tmp_path / "one.npz", **concatenate_sets(twice), index=np.tile(ROW, 2))
-    assert problems(tmp_path / "one.npz", named)[0].startswith("repeats 20 images of clean: 0 (00_class/im.0), 1 (")
+    dataset = record_datasets.small_dataset(tmp_path / "data", more='[[sets]]\nclean = true\naliases = ["type 0"]\n')
+    duplicates = {"clean": sets["clean"], "type 0": sets["clean"]}
+    folder = write_folder(tmp_path / "twice", duplicates)
+    assert problems(folder, dataset) == ["the set clean has 2 files: clean.npz, type 0.npz. Keep one of them"]
+    np.savez(tmp_path / "one.npz", **concatenate_sets(duplicates), index=np.tile(ROW, 2))
+    assert problems(tmp_path / "one.npz", dataset)[0].startswith("repeats 20 images of clean: 0 (00_class/im.0), 1 (")
 
 
-def test_rows(data, sets, tmp_path):
+def test_invalid_rows_are_rejected(data, sets, tmp_path):
     sets["brightness/1"]["index"] = np.where(ROW >= 17, 3, ROW)
     sets["clean"]["index"] = np.where(ROW < 2, [-1, 25] * 10, ROW)
     sets["contrast-3+brightness-2"]["id"] = np.array([sample.id for sample in data.samples])
@@ -96,7 +96,7 @@ def test_rows(data, sets, tmp_path):
         assert line.startswith(f"has {count} rows of clean, but the dataset has 20 images.")
 
 
-def test_predictions_of_another_dataset(data, sets, tmp_path):
+def test_predictions_of_other_dataset_are_rejected(data, sets, tmp_path):
     other = "sha256:" + 64 * "1"
     (write_folder(tmp_path, sets) / "predictions.json").write_text(json.dumps({"model": "m", "digest": other}))
     (line,) = problems(tmp_path, data)
@@ -104,13 +104,13 @@ def test_predictions_of_another_dataset(data, sets, tmp_path):
     (tmp_path / "predictions.json").write_text(json.dumps({"model": 7, "digest": None}))
     assert [line.partition(";")[0] for line in problems(tmp_path, data)] == ["model is 7", "digest is null"]
     (tmp_path / "predictions.json").write_text("{")
-    assert "predictions.json is not JSON" in refusal(tmp_path, data)[0]
+    assert "predictions.json is not JSON" in error_lines(tmp_path, data)[0]
     np.savez(tmp_path / "one.npz", **concatenate_sets(sets), digest=other)
     assert problems(tmp_path / "one.npz", data)[0].startswith("they belong to another dataset")
 
 
 @pytest.mark.parametrize("kind", ["logits", "probs", "rank"])
-def test_values_that_are_not_finite(data, kind, tmp_path):
+def test_values_that_are_not_finite_are_rejected(data, kind, tmp_path):
     name = "p_true" if kind == "rank" else kind
     for dtype in ("float16", "float32", "float64"):
         for value in (np.nan, np.inf, -np.inf):
@@ -135,7 +135,7 @@ CASES = [
     ({"logits": LOGITS, "index": ROW, "id": np.full(20, "a")}, "contains both index and id"),
     ({"logits": LOGITS, "index": np.arange(19)}, "has arrays of different lengths: logits 20, index 19"),
     ({"logits": LOGITS, "id": np.array(["a"] * 20, object)}, "is not a valid .npz archive (Object arrays cannot be"),
-    ({"logits": LOGITS, "set_id": np.full(20, "clean")}, "has a column set_id. Give this file itself"),
+    ({"logits": LOGITS, "set_id": np.full(20, "clean")}, "has a column set_id. Pass the file itself"),
     ({"probs": PROBS * 100}, "has 20 rows with values outside 0 to 1: row 0, row 1"),
     ({"probs": np.where(FOURTH, 0.3, PROBS)}, "has 1 row whose values do not sum to 1"),
     ({"probs": PROBS / 2}, "has 20 rows whose values do not sum to 1 (within 0.01): row 0"),
@@ -149,27 +149,30 @@ CASES = [
 ]
 
 
-def test_arrays_that_are_not_predictions(data, tmp_path):
-    for arrays, says in CASES:
+def test_arrays_without_predictions_are_rejected(data, tmp_path):
+    for arrays, message in CASES:
         (line,) = problems(write_folder(tmp_path, {"clean": arrays}), data, sets=["clean"])
-        assert line.startswith(f"clean.npz: {says}"), line
+        assert line.startswith(f"clean.npz: {message}"), line
 
 
-def test_paths_without_predictions(data, sets, tmp_path):
+def test_paths_without_predictions_are_rejected(data, sets, tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "model.pt").write_bytes(b"PK")
-    for path, says in (
+    for path, message in (
         (data.path, "PATH is a dataset, not predictions. `corruptset predict"),
-        (tmp_path / "nothing", "PATH does not exist. Expected a folder of <set id>.npz, or one .npz or .csv file."),
+        (
+            tmp_path / "nothing",
+            "PATH does not exist. Expected a folder of <set id>.npz files, or one .npz or .csv file.",
+        ),
         (tmp_path / "pipe.csv", "PATH is a pipe, not a regular file"),
-        (tmp_path / "model.pt", "PATH is neither a folder of <set id>.npz nor an .npz or .csv file"),
+        (tmp_path / "model.pt", "PATH is neither a folder of <set id>.npz files nor an .npz or .csv file"),
     ):
-        assert refusal(path, data)[0].replace("DIR", "PATH").startswith(says)
+        assert error_lines(path, data)[0].replace("DIR", "PATH").startswith(message)
     (tmp_path / "empty").mkdir()
     none = ["the folder has no .npz files; expected <set id>.npz for each set"]
     assert problems(tmp_path / "empty", data) == none
     np.savez(tmp_path / "one.npz", **sets["clean"])
-    assert problems(tmp_path / "one.npz", data)[0].startswith("has no column set_id. Add it, or give a folder")
+    assert problems(tmp_path / "one.npz", data)[0].startswith("has no column set_id. Add it, or pass a folder")
 
 
 def archive(path, members):
@@ -190,7 +193,7 @@ def npy(array):
     return file.getvalue()
 
 
-def test_damaged_archives(data, sets, tmp_path):
+def test_damaged_archives_are_rejected(data, sets, tmp_path):
     path = write_folder(tmp_path, sets) / "clean.npz"
     sound = path.read_bytes()
     flipped = sound[:500] + bytes([sound[500] ^ 1]) + sound[501:]
@@ -213,22 +216,22 @@ class Writes:
         return (Path.write_text, (self.path, "run"))
 
 
-def test_a_pickled_array_is_never_run(data, sets, tmp_path):
-    told = tmp_path / "told"
-    payload = pickle.dumps(np.array([Writes(told)], object))
+def test_pickled_array_is_never_executed(data, sets, tmp_path):
+    marker = tmp_path / "told"
+    payload = pickle.dumps(np.array([Writes(marker)], object))
     pickle.loads(payload)
-    assert told.exists(), "the payload would do it"
-    told.unlink()
+    assert marker.exists(), "the payload would do it"
+    marker.unlink()
     for name in ("logits", "index", "id", "set_id", "model"):
         members = {"logits.npy": npy(np.zeros((20, 10)))} | {f"{name}.npy": header("(20,)", "|O") + payload}
         archive(write_folder(tmp_path / "p", sets) / "clean.npz", members)
         assert problems(tmp_path / "p", data)[0].startswith("clean.npz: ")
-        refusal(archive(tmp_path / "one.npz", members), data)
-        assert not told.exists(), name
+        error_lines(archive(tmp_path / "one.npz", members), data)
+        assert not marker.exists(), name
 
 
-def test_csv_files(data, tmp_path):
-    for text, says in {
+def test_invalid_csv_files_are_rejected(data, tmp_path):
+    for text, message in {
         "set_id;top1\nclean;1\n": "PATH contains set_id;top1 instead of predictions; expected logits",
         "": "PATH contains nothing instead of predictions; expected logits",
         "set_id,top0,top1\nclean,1,1\n": "has 1 row of clean, but the dataset has 20 images",
@@ -240,5 +243,5 @@ def test_csv_files(data, tmp_path):
         "set_id,top1\nclean,\udcff\n": "PATH is not a CSV file in UTF-8",
     }.items():
         (tmp_path / "p.csv").write_text(text, encoding="utf-8", errors="surrogateescape")
-        lines = refusal(tmp_path / "p.csv", data, sets=["clean"])
-        assert any(line.startswith(says) for line in lines), lines
+        lines = error_lines(tmp_path / "p.csv", data, sets=["clean"])
+        assert any(line.startswith(message) for line in lines), lines

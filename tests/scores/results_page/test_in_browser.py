@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import example_scores
 import pytest
-from browsers import axe_violations, opened_browser, visits
+from browsers import axe_violations, open_browser, page_visitor
 from record_datasets import random_predictions
 from result_pages import results_dataset
 
@@ -15,8 +15,8 @@ pytestmark = pytest.mark.ci
 
 @pytest.fixture(scope="module")
 def browser():
-    with opened_browser() as opened:
-        yield opened
+    with open_browser() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +24,14 @@ def reports(shared_data, tmp_path_factory):
     """Return a page with scores of every kind, and one with images of failures."""
     data, folder = results_dataset(shared_data), tmp_path_factory.mktemp("reports")
     names = enumerate(["net-a", "<b>net-b</b>", "vit_large_patch14_clip_224.openai_ft_in12k_in1k"])
-    made = example_scores.validated(
+    all_scores = example_scores.validate_scores(
         *(example_scores.small_scores(n, name) | {"digest": data.digest} for n, name in names)
     )
-    few = [name for name in data if name == "clean" or name.startswith("brightness")]
+    subset = [name for name in data if name == "clean" or name.startswith("brightness")]
     predictions = [random_predictions(data, seed, name) for seed, name in enumerate(("net-a", "net-b"))]
-    scores = [corruptset.score(data, one, sets=few) for one in predictions]
+    scores = [corruptset.score(data, model_predictions, sets=subset) for model_predictions in predictions]
     return {
-        "everything": corruptset.report(data, made, folder / "everything.html").file,
+        "everything": corruptset.report(data, all_scores, folder / "everything.html").file,
         "flips": corruptset.report(data, scores, folder / "flips.html", predictions=predictions).file,
     }
 
@@ -39,11 +39,11 @@ def reports(shared_data, tmp_path_factory):
 @pytest.fixture
 def visit(browser, reports):
     """Open a results page."""
-    with visits(browser) as open_page:
+    with page_visitor(browser) as open_page:
         yield lambda name, **options: open_page(reports[name].as_uri(), **options)
 
 
-def unfolded(page):
+def unfold(page):
     """Open all folded sections."""
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     return page
@@ -58,10 +58,10 @@ def unfolded(page):
         pytest.param("flips", "light", 320, marks=pytest.mark.long),
     ],
 )
-def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(visit, name, scheme, width):
+def test_page_fits_window_and_passes_axe(visit, name, scheme, width):
     page = visit(name, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True)
     assert axe_violations(page) == []
-    assert axe_violations(unfolded(page)) == []
+    assert axe_violations(unfold(page)) == []
     for other in (320, 768, 1400, 2000):
         page.set_viewport_size({"width": other, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= other
@@ -72,11 +72,11 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(visit, name, sch
         assert page.evaluate(dashes) != "none"
 
 
-def test_numbers_stand_beside_a_long_name_on_a_phone_and_on_paper(visit):
+def test_numbers_stay_next_to_long_name_on_phone_and_paper(visit):
     page = visit("everything", viewport={"width": 360, "height": 800})
     assert page.evaluate("document.querySelector('#summary tbody tr:last-child td').offsetLeft") < 200
     assert page.evaluate("(n => n.clientWidth / n.viewBox.baseVal.width)(document.querySelector('.bars'))") > 0.95
-    unfolded(page).emulate_media(media="print")
+    unfold(page).emulate_media(media="print")
     page.set_viewport_size({"width": 718, "height": 1000})
     assert page.evaluate("document.documentElement.scrollWidth") <= 718
 
@@ -86,16 +86,16 @@ def column(page, table, place):
     return [cell.split()[0] for cell in cells]
 
 
-def test_tables_sort_by_keyboard_and_what_is_missing_stays_last(visit):
-    page = unfolded(visit("everything"))
+def test_tables_are_sorted_by_keyboard_with_missing_values_last(visit):
+    page = unfold(visit("everything"))
     before = column(page, "table-sets", 4)
     head = page.locator("#table-sets thead th").nth(3)
     head.get_by_role("button").focus()
-    for key, way in (("Enter", "ascending"), ("Space", "descending")):
+    for key, order in (("Enter", "ascending"), ("Space", "descending")):
         page.keyboard.press(key)
-        found = [float(text) for text in column(page, "table-sets", 4)]
-        assert found == sorted(map(float, before), reverse=way == "descending")
-        assert head.get_attribute("aria-sort") == way
+        result = [float(text) for text in column(page, "table-sets", 4)]
+        assert result == sorted(map(float, before), reverse=order == "descending")
+        assert head.get_attribute("aria-sort") == order
     assert page.locator(".status").text_content() == "Sorted by accuracy %, downwards"
     page.locator("#table-sets thead th").nth(1).get_by_role("button").click()
     assert column(page, "table-sets", 2) == sorted(column(page, "table-sets", 2))
@@ -108,21 +108,21 @@ def test_tables_sort_by_keyboard_and_what_is_missing_stays_last(visit):
         assert column(page, "table-two_factor", 1)[-1] == "reference", times
     page.locator("#table-degradation thead th").nth(2).get_by_role("button").click()
     levels = column(page, "table-degradation", 3)
-    known = sorted(float(level) for level in levels if level != "never")
-    assert len(known) < len(levels)
-    assert levels == [f"{level:g}" for level in known] + ["never"] * (len(levels) - len(known))
+    expected = sorted(float(level) for level in levels if level != "never")
+    assert len(expected) < len(levels)
+    assert levels == [f"{level:g}" for level in expected] + ["never"] * (len(levels) - len(expected))
 
 
-def test_without_a_script_and_printed_all_of_it_is_there_and_with_one_pictures_open_large(visit):
-    page = unfolded(visit("everything", java_script_enabled=False))
+def test_page_is_complete_without_script_and_in_print_and_script_enlarges_images(visit):
+    page = unfold(visit("everything", java_script_enabled=False))
     for selector in ("section", "figure", "table", "svg.curve", "svg.bars"):
         hidden = f"[...document.querySelectorAll('{selector}')].map(n => n.checkVisibility())"
         assert set(page.evaluate(hidden)) == {True}, selector
     assert page.locator("th button").count() == 0
-    page = unfolded(visit("flips"))
+    page = unfold(visit("flips"))
     page.locator("#failures figure a.large").first.click()
     assert page.get_by_role("dialog").locator("svg").first.bounding_box()["width"] > 100
     page.keyboard.press("Escape")
     page.emulate_media(media="print")
     assert page.evaluate("[...document.querySelectorAll('.tall')].every(n => n.scrollHeight <= n.clientHeight + 1)")
-    assert not any(one.is_visible() for one in page.locator(".copy").all())
+    assert not any(element.is_visible() for element in page.locator(".copy").all())
