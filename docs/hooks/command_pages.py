@@ -35,7 +35,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
     for name, argument, _ in SECTION.findall(text):
         anchor = re.sub(r"[^\w-]", "", f"corruptset {name} {argument}".strip().lower().replace(" ", "-"))
         markdown = re.sub(rf"\]\(((?:\.\./)?){PAGE}#{anchor}\)", rf"](\1commands/{name}.md)", markdown)
-        markdown = markdown.replace(f"](#{anchor})", f"](commands/{name}.md)")
+        folder = "" if page.file.src_uri.startswith("commands/") else "commands/"
+        markdown = markdown.replace(f"](#{anchor})", f"]({folder}{name}.md)")
     return markdown
 
 
