@@ -115,7 +115,7 @@ def _smoothed(image: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:
 def _descent(
     clean: NDArray[np.float32], found: NDArray[np.float32], matrix: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """Refine an affine map by the method of Levenberg and Marquardt, and return the mean square difference and the map.
+    """Refine an affine map with the Levenberg-Marquardt method, and return the mean square difference and the map.
 
     OpenCV's `findTransformECC` fails for many images with little texture, and ignores what is reflected at the border.
     """
@@ -162,7 +162,7 @@ def _descent(
 
 @dataclass(frozen=True)
 class OwnFits:
-    """Fits to corruptset's own draws under a hypothesis, whose true displacements are known."""
+    """Fits to elastic transforms that corruptset draws under a hypothesis. Their true displacements are known."""
 
     limit: float
     """The maximum displacement of the points. Displacements are distributed uniformly up to this limit."""
@@ -257,7 +257,7 @@ def not_rejected(found: AffineFit, own: Sequence[OwnFits], named: int | None) ->
 
 
 def _test(observed: float, drawn: NDArray[np.float64]) -> Test:
-    """Compare a sum over images with its distribution, which is estimated from draws, (draws, N)."""
+    """Compare a sum over N images with its distribution, which is estimated from `drawn`, a (draws, N) array."""
     draws, mean = len(drawn), float(drawn.mean(axis=0).sum())
     error = float(np.sqrt(drawn.var(axis=0, ddof=1).sum() * (1 + 1 / draws))) + 1e-6
     normal = (observed - mean) / error

@@ -1,4 +1,4 @@
-"""Measure how alike corrupted and clean images are in their coarse structure, which most corruptions preserve."""
+"""Measure the similarity of corrupted and clean images in their coarse structure, which most corruptions preserve."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def _unit(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def likeness(found: Descriptors, clean: Descriptors) -> NDArray[np.float32]:
-    """Return the likeness of each found image to each clean image, from -1 to 1, as an array (N, M)."""
+    """Return the similarity of each found image to each clean image, from -1 to 1, as an array (N, M)."""
     coarse, fine = (found[:, k] @ clean[:, k].T for k in (0, 1))
     return np.asarray(0.5 * (coarse + fine), np.float32)
 
 
 _DETAIL_SIDE = 64
 _DETAIL_LEAD = 0.1
-"""The difference in likeness between the best and the second-best match above which the best match is clear."""
+"""The difference in similarity between the best and the second-best match above which the best match is clear."""
 
 
 def detail_matches(found: Sequence[NDArray[np.uint8]], predicted: Sequence[NDArray[np.uint8]]) -> list[int] | None:

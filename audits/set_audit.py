@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .archives import PublishedBenchmark
 from .clean_images import CleanImages, with_channels
 from .contents import SIGNED, ContentSearch, Observed, SetContents
+from .encodings import encodings_of
 from .found_set import FoundSet
 from .hypotheses import Hypothesis, hypothesis_of
 from .likeness import Descriptors, descriptors, detail_matches, likeness
@@ -22,16 +23,17 @@ from .messages import (
     labels_finding,
     preprocessing_finding,
     size_finding,
-    storage_findings,
     strangers_finding,
     unreadable_finding,
 )
 from .preparations import Preparation
+from .recompression import stored_twice
 from .records import GOOD, Content, Finding, SetAudit, Verdict
 from .searches import SIGNS
 from .set_images import Order, SetImages, order_of
 from .signatures import Signatures
 from .storage import ARRAY, ConvertedToGrey, Steps, exchanged_steps, likely_steps
+from .storage_findings import second_storage_finding, storage_findings
 
 _SEARCHED_SMALL, _SEARCHED_LARGE = 10_000, 600
 """The maximum number of source images that are searched if the images of a set are in an unexpected order.
@@ -39,14 +41,14 @@ _SEARCHED_SMALL, _SEARCHED_LARGE = 10_000, 600
 The first number is for images of up to 64 pixels, and the second is for larger images.
 """
 _LEAD = 0.04
-"""The lead in likeness above which a different preparation is tried for a set."""
+"""The lead in similarity above which a different preparation is tried for a set."""
 _EXCHANGED = 0.6
-"""The lead in likeness above which a single image belongs to a different name."""
+"""The lead in similarity above which a single image belongs to a different name."""
 _LIKENESS_DRAWS = 4
 _OWN_SEED = 104_729
 """A seed that no dataset is likely to have."""
 _CERTAIN, _SLIGHT = 4.0, 0.02
-"""The number of standard errors by which a likeness must be too low, and an insignificant difference in likeness."""
+"""The number of standard errors by which a similarity must be too low, and a difference that is insignificant."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +114,10 @@ class SetAuditor:
 
     def audit(self, read: SetImages) -> Audited:
         """Return the result for the images that were read from a set."""
+        read = read.uniform
         found, stored = read.found, read.encoding or ARRAY
         blank = SetAudit(found.id, "not_checked", images=found.count, encoding=stored.words)
-        trouble = [unreadable_finding(read.unreadable)] if read.unreadable else []
+        trouble = [unreadable_finding(read.unreadable, found)] if read.unreadable else []
         if read.images is None:
             return Audited(replace(blank, findings=tuple(trouble)))
         main = self.preparations[0]
@@ -169,9 +172,20 @@ class SetAuditor:
             verdict = "other_order"
         if preparation is not main:
             findings = [*findings, preprocessing_finding(preparation.words, main.words)]
-        if self.benchmark is not None:
-            known = contents.steps if contents.found is not None else None
-            findings = [*findings, *storage_findings(stored, self.benchmark, known, loader=self.loader)]
+        known = contents.steps if contents.found is not None else None
+        findings = [
+            *findings,
+            *storage_findings(
+                encodings_of(found, read.indices),
+                stored,
+                self.benchmark,
+                known,
+                loader=self.loader,
+                recorded=found.recorded,
+            ),
+        ]
+        if contents.twice:
+            findings = [*findings, second_storage_finding(contents.twice, len(places), stored, found.recorded)]
         findings = [*findings, *self._label_findings(read, places)]
         content = None if contents.found is None else content_of(contents.found)
         result = SetAudit(
@@ -203,7 +217,8 @@ class SetAuditor:
             return SetContents("inconclusive")
         ids = [self.clean.samples[place].id for place in places]
         observed = Observed(read.images, clean, ids, rows, steps, read.found.own)
-        return self._search(preparation, channels).contents(observed, expected)
+        contents = self._search(preparation, channels).contents(observed, expected)
+        return replace(contents, twice=stored_twice(observed, contents, read.encodings, self.textures))
 
     def _other_preparation(self, read: SetImages) -> Preparation | None:
         """Return a preparation that fits the images in a set clearly better than the main one, or None."""
@@ -220,9 +235,9 @@ class SetAuditor:
         return order_of(read.described, self._described(preparation)[self.rows(read.places)])
 
     def _expected_likeness(self, read: SetImages) -> list[NDArray[np.float32]]:
-        """Return how alike corruptset's own draws of the expected contents are to the clean images.
+        """Return the similarities of the expected images, which corruptset creates, to the clean images.
 
-        Each draw gives a matrix with the made images in rows and the clean images in columns.
+        Each random draw gives a matrix with the created images in rows and the clean images in columns.
         """
         expected, main = self.expected(read.found), self.preparations[0]
         if expected is None:
@@ -235,9 +250,9 @@ class SetAuditor:
         return [likeness(descriptors(list(expected.images(clean, ids, seed=seed))), described) for seed in seeds]
 
     def _as_alike_as_expected(self, read: SetImages) -> bool:
-        """Return whether the images resemble their clean images as much as the expected contents let them.
+        """Return whether the images resemble their clean images as closely as the expected contents allow.
 
-        Images with little texture resemble their clean images only slightly in fog, although their order is right.
+        With fog, images with little texture barely resemble their clean images, even if they are in the right order.
         """
         made = [np.diagonal(matrix) for matrix in self._expected_likeness(read)]
         if not made:
@@ -362,7 +377,7 @@ def _channel_trouble(images: NDArray[np.uint8], clean: NDArray[np.uint8]) -> Fin
 
 
 def _spread(made: Sequence[NDArray[np.float32]]) -> float:
-    """Return the standard deviation of likenesses over draws, or 0 for a single draw."""
+    """Return the standard deviation of the similarities over all draws, or 0 for a single draw."""
     return float(np.sqrt(np.var(made, axis=0, ddof=1).mean())) if len(made) > 1 else 0.0
 
 

@@ -360,8 +360,8 @@ def check_corruption(
     """Check that a corruption meets the requirements of corruptset.
 
     A corruption must be deterministic and independent of batching, and must accept images of any size. It must return
-    uint8 images, and its random draws must depend only on the seed and the key of each image. One sentence is printed
-    for each failure, and the exit code is then 1.
+    uint8 images, and its random draws must depend only on the seed, the parameters and the key of the image. One
+    sentence is printed for each failure, and the exit code is then 1.
     """
     from .. import check_corruption as run
 

@@ -89,6 +89,8 @@ SPARE = (
 """The columns that are left out if a table is too wide, in this order."""
 MAX_FACTS_PER_LINE = 7
 """The maximum number of entries in a mapping that is printed on one line."""
+LISTED = ("archives",)
+"""The record fields whose items are always printed on separate lines."""
 MAX_INLINE_LENGTH = 40
 """The minimum length of list items that are printed on separate lines."""
 
@@ -167,7 +169,7 @@ def _cell(key: str, field: Any) -> str:
         return printable(settings(field))
     if isinstance(field, list | tuple):
         items = [printable(value(item)) for item in field]
-        is_short = len(max(items, default="", key=len)) < MAX_INLINE_LENGTH
+        is_short = key not in LISTED and len(max(items, default="", key=len)) < MAX_INLINE_LENGTH
         return ", ".join(items) if is_short else "".join(f"\n  {item}" for item in items)
     return printable(value(field))
 

@@ -62,7 +62,11 @@ def pack(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="FOLDER", rich_help_panel=OUTPUT, help="A new or empty folder for the archives."
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            rich_help_panel=OUTPUT,
+            help="A new or empty folder for the archives, or the folder of an interrupted call.",
         ),
     ],
     by: Annotated[

@@ -93,7 +93,7 @@ def _put_shown(shown: Shown) -> None:
 def _draws_and_sources(record: dict[str, Any]) -> None:
     from ..generate.show import of_severities
 
-    draws = record["draws"] or "values for each pixel only"
+    draws = record["draws"] or "values that cannot be passed"
     record["draws"] = "nothing" if record.pop("deterministic") else draws
     moves = not record.pop("preserves_geometry")
     record["content"] = "moves, so boxes and masks of the clean image no longer fit" if moves else "stays in place"

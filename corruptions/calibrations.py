@@ -71,12 +71,18 @@ class Calibration:
         if corruption not in table.rows:
             known = calibrations_of(corruption)
             columns = ", ".join(p.name for p in declared.columns)
-            raise ParameterError(
-                f"{corruption} has no rows in calibration {quote(self.name)}. Pass its parameters, or choose a "
-                f"calibration that has rows for it: {', '.join(known)}."
-                if known
-                else f"{corruption} has no published severities. Pass its parameters instead: {columns}."
+            if known:
+                raise ParameterError(
+                    f"{corruption} has no rows in calibration {quote(self.name)}. Pass its parameters, or choose a "
+                    f"calibration that has rows for it: {', '.join(known)}."
+                )
+            instead = f"Pass its parameters instead: {columns}"
+            if declared.family != PLUGIN:
+                raise ParameterError(f"{corruption} has no published severities. {instead}.")
+            file = (
+                f"{declared.tables}/{self.name}.toml" if isinstance(self.rows, ShippedTable) else "the recipe's table"
             )
+            raise ParameterError(f"{corruption} has no severity table. {instead}, or add rows for it to {file}.")
         rows, number = table.rows[corruption], severity_number(severity)
         if number is None or not 0 < number <= max(rows) or (isinstance(number, int) and number not in rows):
             given = f"{severity:g}" if isinstance(severity, float) else quote(severity)

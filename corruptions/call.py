@@ -308,7 +308,7 @@ def check_ids(key: str | Sequence[str], count: int) -> list[str]:
         raise ParameterError(f"key is {key!r}; expected a string, or one for each image of a batch.")
     if len(ids) != count:
         raise ParameterError(
-            f"There are {len(ids)} key{'s' * (len(ids) != 1)} for {count} image{'s' * (count != 1)}; expected one key "
+            f"Got {len(ids)} key{'s' * (len(ids) != 1)} for {count} image{'s' * (count != 1)}; expected one key "
             "per image."
         )
     return ids

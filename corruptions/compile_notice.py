@@ -28,7 +28,7 @@ class CompileNotice(event.Listener):
 
 
 def is_own_kernel(event: Any) -> bool:
-    """Return whether an event of numba is about a function of this package."""
+    """Return whether a numba event concerns a function in this package."""
     module: str = event.data["dispatcher"].py_func.__module__ or ""
     return module.partition(".")[0] == __name__.partition(".")[0]
 

@@ -128,8 +128,8 @@ def build(
         Whether lengths in pixels are used as tabulated (``none``), or scaled with the short side of the image
         (``side``). The default is set by the recipe.
     metrics : int or "all", optional
-        The number of images on which PSNR, SSIM and changed pixels are measured. The first images by id are used. The
-        default is 64. With 0, no metrics are measured.
+        The number of images on which PSNR, SSIM and changed pixels are measured. The images whose ids sort first are
+        used. The default is 64. With 0, no metrics are measured.
     frost_textures : path, optional
         A folder with frost textures, which replace the textures of corruptset.
     surrogate : path, optional

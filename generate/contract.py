@@ -30,15 +30,6 @@ from ..pixels import pixel_digest
 from ..workers import Workers
 from .plan.tree import SetMaker
 
-CHECKS = (
-    "the output is uint8 in the shape of the input, for sizes from 8x8, in grey and in colour",
-    "the input is not modified, equal inputs give equal outputs, and no global random generator is used",
-    "the output for an image does not depend on the other images of the batch or on their order",
-    "the random draws depend on the key and on nothing else",
-    "severities differ from each other and from the clean image",
-    "the output is the same in another process",
-    "one colour image of 4000x6000 works",
-)
 SIZES = ((8, 8), (8, 37), (41, 24), (64, 64), (97, 150))
 """The (height, width) pairs to test, each in grey and in colour."""
 LEVELS = (1, 2, 5, 10, 30)
@@ -89,9 +80,10 @@ def check_corruption(
     """Test whether a corruption meets its contract.
 
     A corruption must not modify its input. Equal inputs must give equal outputs, even in different processes. The
-    output for an image must not depend on the rest of the batch. Random draws must depend only on the key, and not on a
-    global random generator. Grey and colour images from 8x8 to 4000x6000 must work. The output must be a uint8 array in
-    the shape of the input, unless the corruption declares otherwise. Different severities must give different outputs.
+    output for an image must not depend on the rest of the batch. Random draws must depend only on the seed, the
+    parameters and the key of the image, and not on a global random generator. Grey and colour images from 8x8 to
+    4000x6000 must work. The output must be a uint8 array in the shape of the input, unless the corruption declares
+    otherwise. Different severities must give different outputs.
 
     Parameters
     ----------
@@ -133,7 +125,30 @@ def check_corruption(
         _apply(trial.stages[-1], maker, _test_images(224, 224, 3))
         seconds = time.perf_counter() - started
     plugin = declared.module if declared.family == PLUGIN else None
-    return CorruptionCheck(name, plugin, tuple(trial.failures.values()), CHECKS[: 6 + large], seconds)
+    return CorruptionCheck(name, plugin, tuple(trial.failures.values()), _checks(trial.stages, large=large), seconds)
+
+
+def _checks(stages: Sequence[Stage], *, large: bool) -> tuple[str, ...]:
+    """Return the properties that are tested with some stages of a corruption."""
+    if len(stages) > 1:
+        kind = "severities" if stages[0].level is None else "levels"
+        compared = f"{kind} differ from each other and from the clean image"
+    elif stages[0].severity is not None:
+        compared = "the output differs from the clean image; there is only one severity"
+    else:
+        values = ", ".join(f"{name} = {value}" for name, value in stages[0].parameters.items())
+        compared = (
+            f"the output{' with ' * bool(values)}{values} differs from the clean image; no severities were compared"
+        )
+    checks = (
+        "the output is uint8 in the shape of the input, for sizes from 8x8, in grey and in colour",
+        "the input is not modified, equal inputs give equal outputs, and no global random generator is used",
+        "the output for an image does not depend on the other images of the batch or on their order",
+        "the random draws depend only on the seed, the parameters and the key of the image",
+        compared,
+        "the output is the same in another process",
+    )
+    return (*checks, "one colour image of 4000x6000 works") if large else checks
 
 
 def _stages(declared: Corruption, parameters: Mapping[str, Any]) -> list[Stage]:

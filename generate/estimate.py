@@ -170,7 +170,7 @@ class _Group:
 
 
 class _Images:
-    """Make images to estimate a build, and keep the measurements."""
+    """Create sample images to estimate the time and size of a build, and store the measurements."""
 
     def __init__(
         self,
@@ -357,7 +357,7 @@ def _seconds_of(
     image: NDArray[np.uint8],
     other: NDArray[np.uint8],
 ) -> float:
-    """Return the mean time of three calls. Before these, one call is not measured, because it loads the kernels."""
+    """Return the mean time of three calls. An extra first call, which loads the kernels, is not measured."""
     function(image, other)
     began = time.perf_counter()
     for _ in range(3):

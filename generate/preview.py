@@ -53,7 +53,7 @@ class Preview:
         The key of the image, from which its random numbers are derived.
     seed : int
     images : mapping of str to (H, W, C) ndarray of uint8
-        The image in each set, equal to the image that a build stores. The mapping is empty for a sheet of regions.
+        The image in each set, identical to the image that a build stores. The mapping is empty for a sheet of regions.
     png : bytes
         The sheet as a PNG file.
     path : Path, optional
@@ -178,7 +178,7 @@ def _pixels(image: str | Path | Images) -> tuple[Images, str]:
 def _make_images(
     maker: SetMaker, sets: Sequence[SetSpec], clean: Images, key: str, progress: Callable[[str, int, int], None]
 ) -> dict[str, Images]:
-    """Return a mapping from set ids to (H, W, C) images, equal to those that a build with the same settings stores."""
+    """Return a mapping from set ids to (H, W, C) images, as a build with the same settings stores them."""
     merged = merge_chains(sets, maker.seed, maker.coupling)
     aliases = {spec.id: spec.aliases for spec in merged}
     images_of: dict[str, Images] = {}

@@ -52,7 +52,9 @@ class Comparison:
         for table in self.tables:
             if table.name == name:
                 return table
-        raise KeyError(f"there is no table {name!r}; there are {', '.join(table.name for table in self.tables)}")
+        raise KeyError(
+            f"there is no table {name!r}; the available tables are {', '.join(table.name for table in self.tables)}"
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as JSON values. Cells are fractions, and a missing score is None."""

@@ -89,7 +89,7 @@ def measure_fragile(data: Dataset, outcomes: Mapping[str, Outcome], seed: int = 
     data : Dataset
         A dataset whose samples are regions. Other datasets have no rates.
     outcomes : mapping of str to Outcome
-        The outcomes by set id, with a row per sample.
+        A mapping from set ids to outcomes, which have one row per sample.
     seed : int
         The random seed of the bootstrap, which draws source images with all of their regions.
 
@@ -117,7 +117,7 @@ def measure_fragile(data: Dataset, outcomes: Mapping[str, Outcome], seed: int = 
     outcome = outcomes[CLEAN]
     if not len(regions) == len(data.samples) == len(outcome):
         raise PredictionError(
-            f"There are {len(outcome):,} predictions of {len(data.samples):,} samples, {len(regions):,} of them "
+            f"There are {len(outcome):,} predictions for {len(data.samples):,} samples, {len(regions):,} of them "
             "regions. Fragile rates need one prediction per region."
         )
     return _score_parts(data, [(Places.of(regions), outcome)], seed, counts_top5(data, [outcome]))
@@ -130,8 +130,8 @@ def crop_scores(data: Dataset, outcome_of: Mapping[str, Outcome], seed: int = 0)
     ----------
     data : Dataset
     outcome_of : mapping of str to Outcome
-        The outcomes by the id of the source image, with a row per crop in the order of ``data.crops(id)``. Images
-        without outcomes are excluded.
+        A mapping from ids of source images to outcomes. Each outcome has one row per crop, in the order of
+        ``data.crops(id)``. Images without outcomes are excluded.
     seed : int
         The random seed of the bootstrap.
 
@@ -149,7 +149,7 @@ def crop_scores(data: Dataset, outcome_of: Mapping[str, Outcome], seed: int = 0)
         If a shrunk region of an anchor is missing.
     """
     if not outcome_of:
-        raise PredictionError("There are no predictions. Pass those of data.crops(id) for each id.")
+        raise PredictionError("There are no predictions. Pass the predictions for data.crops(id), for each id.")
     parts = ((crop_places(data, name, outcome), outcome) for name, outcome in outcome_of.items())
     return _score_parts(data, parts, seed, counts_top5(data, outcome_of.values()))
 

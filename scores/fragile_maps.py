@@ -70,7 +70,7 @@ def fragile_maps(data: Dataset, outcomes: Mapping[str, Outcome], sample_id: str,
     data : Dataset
         A dataset with a region at every position, from a recipe with ``mode = "exhaustive"``.
     outcomes : mapping of str to Outcome
-        The outcomes by set id, with a row per sample. Only the outcomes of ``clean`` are used.
+        A mapping from set ids to outcomes, which have one row per sample. Only the outcomes of ``clean`` are used.
     sample_id : str
         The id of the source image.
     side : int

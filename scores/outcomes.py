@@ -49,4 +49,4 @@ class Predictions:
     digest: str | None
     """The digest of the dataset to which the predictions belong, or None if the predictions do not contain it."""
     outcomes: Mapping[str, Outcome] = field(repr=False)
-    """The outcomes by set id."""
+    """A mapping from set ids to outcomes."""

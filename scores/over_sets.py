@@ -88,9 +88,10 @@ def order_effects(evaluation: Evaluation) -> list[OrderEffect]:
 def group_scores(evaluation: Evaluation) -> dict[str, Measured]:
     """Return the mean accuracy and the worst case over groups of test sets.
 
-    The groups are all test sets, each family of ImageNet-C, all strengths of each corruption, and the sets within each
-    radius of an attack. The worst case is the fraction of images that are classified correctly in every set of the
-    group. It is omitted for groups with a single set. For attacks, the mean of the greatest loss is added.
+    There are groups for all test sets together, for each family of ImageNet-C, for all strengths of each corruption,
+    and for the sets within each radius of an attack. The worst case is the fraction of images that are classified
+    correctly in every set of the group. It is omitted for groups with a single set. For attacks, the result also
+    includes each image's greatest loss, averaged over all images, if the predictions contain probabilities.
     """
     groups, within = _groups(evaluation), _within_radii(evaluation)
     several = {name: ids for name, ids in groups.items() if len(ids) > 1} | within

@@ -148,7 +148,7 @@ class Resamples(Record):
     units: Count
     """The number of images that each resample draws."""
     values: dict[str, list[float]]
-    """The value in each resample, by the name of the score. Scores without an interval are not included."""
+    """A mapping from names of scores to their values in each resample. Scores without an interval are not included."""
 
     @model_validator(mode="after")
     def _equal_lengths(self) -> Resamples:

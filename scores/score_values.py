@@ -64,7 +64,7 @@ def score_column(name: str) -> Column:
 
 
 def is_compared(name: str) -> bool:
-    """Return whether `compare` computes differences between models in a score.
+    """Return whether `compare` computes differences between models for a score.
 
     It does so for the scores of a whole dataset and for the fragile rates of each size. The resamples of these scores
     are stored.
@@ -74,7 +74,7 @@ def is_compared(name: str) -> bool:
 
 
 def resamples_of(measures: Measures, seed: int, units: int) -> Resamples:
-    """Return the resampled values of the scores in which models are compared."""
+    """Return the resampled values of the scores by which models are compared."""
     estimates = {name: one.estimate for name, one in measures.items() if is_compared(name) and one.estimate is not None}
     stored = {name: stored_resamples(estimate) for name, estimate in estimates.items()}
     values = {name: rows for name, rows in stored.items() if rows}

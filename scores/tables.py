@@ -62,7 +62,7 @@ class Column:
 
 
 def columns(kind: Kind, *titles: str) -> list[Column]:
-    """Return columns of one kind."""
+    """Return columns of the kind `kind` with the given titles."""
     return [Column(title, kind) for title in titles]
 
 

@@ -99,8 +99,8 @@ def _move(images, points, affine, moves_x, moves_y, black, half, out):  # type: 
     """Sample each image at the positions of its affine map, and sample the result at the displaced positions.
 
     As published, the affine step uses single precision and values from 0 to 1, and the second step uses double
-    precision. `images` and `out` are (N, H, W, C) of uint8, `points` is (N, 3, 2) of float64, and the displacements are
-    (N, H, W) of float32.
+    precision. `images` and `out` are (N, H, W, C) arrays of uint8, `points` is an (N, 3, 2) array of float64, and the
+    displacements are (N, H, W) arrays of float32.
     """
     count, height, width, channels = images.shape
     n = width * channels

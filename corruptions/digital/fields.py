@@ -154,7 +154,7 @@ def _next_row(work, now, other, steps):  # type: ignore[no-untyped-def]
 
 @kernel
 def _cosines(x, radius, steps, first, factor, out):  # type: ignore[no-untyped-def]
-    """Filter `x`, (H, W), along axis 0 by running cosine sums, and write the transposed result to `out`, (W, H).
+    """Filter `x` (H, W) along axis 0 with running sums of cosines, and write the transposed result to `out` (W, H).
 
     The result is multiplied by a factor.
     """

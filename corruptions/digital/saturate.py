@@ -120,9 +120,9 @@ def saturate(
     -----
     If hue and value do not change, the distances of all channels from the largest channel are multiplied by the same
     factor. The hue is therefore not computed. The result is ``c' = V - (V - c) * V S' / (V - min)``. Here V and min are
-    the largest and the smallest channel, and S' is the new saturation. A grey pixel of a colour image has the hue 0, so
-    a positive shift makes it red, as in the published sets. If the exact result is a whole number, it is returned. In
-    some of these cases, the released code returns a value that is lower by one, because it computes the hue and
+    the largest and the smallest channel, and S' is the new saturation. A grey pixel of a colour image has a hue of 0,
+    so a positive shift makes it red, as in the published sets. If the exact result is a whole number, it is returned.
+    In some of these cases, the released code returns a value that is lower by one, because it computes the hue and
     converts back.
     """
     more = rounding_offset(rounding) or _TIE

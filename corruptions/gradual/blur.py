@@ -171,8 +171,8 @@ def local_blur(
     -----
     The position and size of each rectangle are drawn at random.
 
-    The window reads only pixels inside of the rectangle, which has reflect padding. Edges therefore appear at the
-    borders of rectangles, as in the published images.
+    The window reads only pixels inside the rectangle, which has reflect padding. Edges therefore appear at the borders
+    of rectangles, as in the published images.
     """
     out = images.copy()
     _filter_inside(out, boxes, int(reach), inside == "mean")

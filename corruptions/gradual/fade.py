@@ -34,7 +34,7 @@ def multiplied(factor: float) -> NDArray[np.uint8]:
 
 @functools.cache
 def _quotients() -> tuple[Int64Array, Int64Array]:
-    """Return the tables of 255 / v and 180 / (6 d) in fixed point, (256,) of int64 each.
+    """Return fixed-point tables of 255 / v and 180 / (6 d), each an int64 array of shape (256,).
 
     Quotients are rounded with ties to even. Entry 0 is 0.
     """

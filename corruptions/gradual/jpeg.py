@@ -24,10 +24,10 @@ from ..registry import Gradual, Images, Keys, Parameter, corruption
     ),
 )
 def jpeg(images: Images, keys: Keys, *, level: int, start: int, channel_order: str) -> Images:
-    """Compress the clean image as JPEG with the quality start - level, and decode it.
+    """Compress the clean image as JPEG with the quality ``start - level``, and decode it.
 
-    The file has 4:2:0 chroma subsampling and the standard tables of libjpeg. The published start is 32, so that level
-    30 has the quality 2.
+    The file has 4:2:0 chroma subsampling and the standard tables of libjpeg. The published ``start`` is 32, so level 30
+    has a quality of 2.
 
     Raises
     ------

@@ -15,15 +15,15 @@ ENDS = 0
 """The number of the draw for the ends of a line.
 
 Words 0..2 select the edge (left or top), the row and the column of the first end. Words 3..5 select the edge (right or
-bottom), the row and the column of the last end.
+bottom), the row and the column of the second end.
 """
 
 
 def draw_ends(keys: Keys, shape: Shape, parameters: Given) -> Int64Array:
     """Draw the two ends (x, y) of each image's line at one level, as an array (N, 2, 2).
 
-    The first end is on the left or top edge, and the last end is on the right or bottom edge. The two edges are equally
-    likely, and the position on the edge is uniform.
+    The first end is on the left or top edge, and the second end is on the right or bottom edge. The two edges are
+    equally likely, and the position on the edge is uniform.
     """
     height, width, _ = shape
     words = keys.integers(*[2, height, width] * 2, stream=level_stream(parameters["level"], ENDS))
@@ -74,7 +74,7 @@ def black_lines(images: Images, keys: Keys, *, level: int, ends: Int64Array) -> 
 
     Notes
     -----
-    The two ends of each line are drawn at random. The first end is on the left or top edge, and the last end on the
+    The two ends of each line are drawn at random. The first end is on the left or top edge, and the second end on the
     right or bottom edge. The two edges are equally likely, and the position on the edge is uniform.
 
     The line is one pixel wide and anti-aliased by OpenCV's ``line(..., lineType=LINE_AA)``, as in the released

@@ -215,7 +215,7 @@ def adjacent_pixel_swap(images: Images, keys: Keys, *, level: int, share: float,
     Notes
     -----
     The pixels are drawn at random, uniformly over the whole image. Each neighbour is drawn uniformly from the eight
-    neighbours of the pixel, or, at the edge, from those neighbours that are inside of the image.
+    neighbours of the pixel, or, at the edge, from those neighbours that are inside the image.
 
     The paper reports 56 and 78 % of changed pixels at levels 2 and 4, which fits eight neighbours. On the photographs
     that were measured, the released notebook changes 53 and 73 %, as if one draw in nine selected the pixel itself.

@@ -38,10 +38,10 @@ def bin_values(bins: int, values: str) -> NDArray[np.uint8]:
     ),
 )
 def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str) -> Images:
-    """Reduce each channel of the clean image to start - level values.
+    """Reduce each channel of the clean image to ``start - level`` distinct values.
 
     In the released notebook, bin i of b becomes 255 i / (b - 1). In the paper's text, it becomes 255 (i + 1) / b. Both
-    values are floored. The published start is 32, so that level 30 has two values.
+    values are floored. The published ``start`` is 32, so level 30 has two values.
 
     Notes
     -----

@@ -156,12 +156,12 @@ def class_folders(path: Path) -> tuple[str, ...]:
     try:
         lines = [line.strip() for line in read_text(path).split("\n")]
     except OSError as e:
-        raise ModelError(f"The file of class folders {path} cannot be read: {reason(e)}.") from None
+        raise ModelError(f"The list of class folders in {path} cannot be read: {reason(e)}.") from None
     folders = tuple(lines if lines[-1] else lines[:-1])
     wrong = [repr(folder) for folder, count in Counter(folders).items() if not folder or count > 1]
     if wrong or not folders:
         has = f"has {', '.join(wrong[:4])}" if wrong else "is empty"
         raise ModelError(
-            f"The file of class folders {path} {has}; expected one line per output, without empty or repeated lines."
+            f"The list of class folders in {path} {has}; expected one line per output, without empty or repeated lines."
         )
     return folders

@@ -102,7 +102,8 @@ class Surrogate:
         if missing := [folder for folder in folders if folder not in outputs]:
             raise ModelError(
                 f"The model {self.name} has no output for {len(missing)} of the {len(folders)} classes of the dataset. "
-                f"Its file of class folders ({self.file.classes}) does not contain:\n{format_list(missing, MAX_LISTED)}"
+                f"The file that lists its class folders ({self.file.classes}) does not contain:\n"
+                f"{format_list(missing, MAX_LISTED)}"
             )
         return replace(self, columns=tuple(outputs[folder] for folder in folders))
 
@@ -154,7 +155,7 @@ class Surrogate:
         return {name: value for name, value in vars(self).items() if name != "_network"}
 
     def _outputs_of(self, labels: Int64Array) -> Int64Array:
-        """Return the output of each label."""
+        """Return the index of the model output that belongs to each label."""
         columns = np.arange(self.outputs) if self.columns is None else np.array(self.columns, np.int64)
         beyond = np.unique(labels[(labels < 0) | (labels >= len(columns))]).tolist()
         if beyond:

@@ -36,7 +36,7 @@ def _add_noise(images, out, kind, table, share, span, half, stage_key, sample_ke
             source = images[n, start : start + _CHUNK]
             target = out[n, start : start + _CHUNK]
             fill_words(words[: source.size], start >> 2, stage_key, sample_keys[n], _NOISE)
-            # There is one loop for each kind, because a branch inside of a loop would prevent vectorisation.
+            # There is one loop for each kind, because a branch inside the loop would prevent vectorisation.
             if kind == _ADDITIVE:
                 for i in range(np.uint32(source.size)):
                     word = words[i]
@@ -115,8 +115,8 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
     ``floor(255 * mean + 255 * sigma * z)`` is drawn from a table whose probabilities are rounded to 2**-32.
 
     MATLAB's ``imnoise(I, 'gaussian', m)`` has the variance 0.01 and rounds, which corresponds to ``sigma=0.1, mean=m,
-    rounding="round"``. In benchmarks that were made with it, the mean serves as the severity. A different mean
-    therefore draws new noise, as a different severity does.
+    rounding="round"``. In benchmarks that were made with it, the mean serves as the severity. If the mean differs, new
+    noise is therefore drawn, just as for a different severity.
     """
     if sigma == 0:
         # Only a constant shift remains, which is 0 if the mean is 0.

@@ -173,8 +173,8 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
 def canny_edges(images: Images, keys: Keys, *, sigma: float, low: float, high: float) -> Images:
     """Replace the image by its edges, white on black (Canny).
 
-    The edges of a colour image are those of its luma, and are drawn in every channel. The gaussian averages over pixels
-    inside of the image only. The thresholds apply to the length of Sobel's gradient (weights 1 2 1, not normalised) of
+    The edges of a colour image are those of its luma, and are drawn in every channel. The gaussian averages only over
+    pixels inside the image. The thresholds apply to the length of Sobel's gradient (weights 1 2 1, not normalised) of
     an image in [0, 1]. Ridges with a gradient of at least `low` are edges if they are connected to a ridge with a
     gradient of at least `high`.
 

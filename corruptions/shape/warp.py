@@ -201,7 +201,7 @@ def _taps(size_in: int, size_out: int, method: str) -> tuple[Int64Array, Floats,
     most = max(_MIN_TAPS, *(len(weights) for _, weights in rows))
     first, mixed = np.empty(size_out, np.int64), np.zeros((most, size_out))
     for i, (start, weights) in enumerate(rows):
-        # Each output pixel reads the same number of pixels, all inside of the image. Unused ones have the weight 0.
+        # Each output pixel reads the same number of pixels, all inside the image. Unused ones have the weight 0.
         first[i] = min(start, size_in - most)
         mixed[start - first[i] : start - first[i] + len(weights), i] = weights
     return first, mixed, total

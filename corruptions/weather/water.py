@@ -110,7 +110,8 @@ def water_opacity(liquids: NDArray[np.uint8], reach: float, opacity: float) -> N
     cap, unit = int(reach * ONE), 9.0 * ONE * (reach / 20.0)
     depths = np.empty(liquids.shape, np.float32)
     for liquid, distance, depth in zip(liquids, distances[:, 2:-2, 2:-2], depths, strict=True):
-        # Nine distances are summed in whole numbers, and their mean is floored to twentieths of the reach, 0 to 20.
+        # The nine distances are summed as integers. Their mean is expressed in twentieths of the reach and rounded
+        # down, which gives 0 to 20.
         sums = cv2.boxFilter(np.minimum(distance, cap), cv2.CV_32S, (3, 3), normalize=False)
         steps = cv2.equalizeHist((sums / unit).astype(np.uint8))
         relief = cv2.blur(cv2.filter2D(steps, cv2.CV_8U, _EMBOSS), (3, 3))

@@ -1,7 +1,7 @@
 """Draw the contact sheets of the documentation: ``python docs/images/draw.py [NAME ...]``.
 
-Without names, all sheets are drawn. They are written to the folder of this file. The images are equal to the output of
-``corruptset corrupt``, such as ``corruptset corrupt sample:astronaut fog --severity 3``. The extra ``test`` must be
+Without names, all sheets are drawn. They are written to the folder of this file. The images are identical to the output
+of ``corruptset corrupt``, such as ``corruptset corrupt sample:astronaut fog --severity 3``. The extra ``test`` must be
 installed, because scikit-learn provides the digits.
 """
 

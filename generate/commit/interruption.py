@@ -34,21 +34,24 @@ def resumable(out: Path) -> Iterator[BuildPlace]:
         if isinstance(error, CorruptsetError):
             raise
         e, where = cause_of(error), str(place.directory)
+        has_begun = os.path.lexists(place.directory)
+        kept = f" Finished parts in {where} are kept." * has_begun
         if isinstance(e, KeyboardInterrupt):
             raise Interrupted(
-                f"Interrupted. Finished parts in {where} are kept. Run the same command again to resume."
+                f"Interrupted.{kept} Run the same command again to resume."
+                if has_begun
+                else "Interrupted before anything was written. Run the same command again."
             ) from None
         if isinstance(e, CorruptsetError):
             raise e from None
         if isinstance(e, OSError):
-            if os.path.lexists(place.directory) or e.errno not in UNMADE:
+            if has_begun or e.errno not in UNMADE:
                 raise machine_error(e, where) from e
             raise BuildError(
                 f"{e.filename or where} cannot be created: {e.strerror}. Nothing was written. Choose another --out."
             ) from e
         if isinstance(e, MemoryError):
             raise MachineError(
-                f"The machine ran out of memory. Finished parts in {where} are kept. Run the same command with "
-                "fewer --jobs to resume."
+                f"The machine ran out of memory.{kept} Run the same command again with fewer --jobs."
             ) from None
         raise

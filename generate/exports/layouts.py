@@ -109,7 +109,7 @@ LAYOUTS: Mapping[str, Layout] = _layouts()
 
 
 def get_layout(name: str) -> Layout:
-    """Return the layout with a name, or raise `BuildError` if there is none."""
+    """Return the layout with the given name, or raise `BuildError` if there is no such layout."""
     if name not in LAYOUTS:
         known = "".join(f"\n  {layout.name}: {layout.about}" for layout in LAYOUTS.values())
         known += "".join(f"\n  {added}: from an add-on" for added in find_add_ons("exports"))

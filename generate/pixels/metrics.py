@@ -18,7 +18,7 @@ from ...manifests.records.models import Metrics, Spread
 
 DEFAULT_IMAGES = 64
 MULTISCALE_IMAGES = 16
-"""The largest number of measured images on which MS-SSIM is also measured. The first images by id are used."""
+"""The largest number of measured images on which MS-SSIM is also measured. The images whose ids sort first are used."""
 Measured = tuple[float | None, float | None, float | None]
 """PSNR in dB (None if infinite, or if shapes differ), SSIM, and the fraction of changed pixels of an image."""
 MeasuredRow = Sequence[float | None]

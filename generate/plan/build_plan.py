@@ -170,7 +170,8 @@ class BuildPlan:
         excluded, unexpected = self.accept(found)
         images = tuple(CheckedSample(*entry) for entry in found.good)
         refuse_overlap(images, self.options.disjoint_from)
-        build = self.build_of(images, excluded=excluded, unexpected=unexpected, notes=found.orientation_notes)
+        notes = found.orientation_notes(self.source)
+        build = self.build_of(images, excluded=excluded, unexpected=unexpected, notes=notes)
         refuse_unusable(build)
         return build
 

@@ -107,8 +107,8 @@ def extend(base: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     """Combine the values of a recipe file with the values of the recipe that it extends (`base`).
 
     A key or a table in the file completely replaces the same key or table in the base. If the file has sets or pairs,
-    both lists of the base are dropped. Preprocessing and regions replace each other. The keys that describe the base
-    itself, such as its name and version, are not inherited.
+    both lists of the base are dropped. If the file has regions, the preprocessing of the base is dropped, and vice
+    versa. The keys that describe the base itself, such as its name and version, are not inherited.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from ...canonical import canonical
 from ...corruptions.calibrations import Calibration
 from ...corruptions.registry import corruption_names, get_corruption, is_corruption
 from ...corruptions.stages import Stage, check_length, is_unchanged, parse_chain, resolve_number, resolve_stage, set_id
-from ...errors import CorruptsetError, suggest
+from ...errors import CorruptsetError, RecipeError, suggest
 from ...manifests.records.fields import MAX_NAME_LENGTH
 from .file_models import PairEntry, SetEntry, StageEntry
 from .set_count import MAX_SETS, Links, count_listed, count_pairs, too_many_sets
@@ -141,6 +141,10 @@ class _Resolver:
                 names.update(called)
                 self.specs.append(SetSpec(called[0], chain, self._role(where, chain, pair.role), tuple(called[1:])))
 
+    def _report(self, where: str, error: CorruptsetError, hint: str = "") -> None:
+        """Report an error in an entry. A broken severity table of a plugin is reported once, not for each entry."""
+        self.problems.append(str(error) if isinstance(error, RecipeError) else f"{where}: {error}{hint}")
+
     def _role(self, where: str, chain: Sequence[Stage], given: Role | None) -> Role:
         """Return the given role of a set, or by default the role that follows from its corruptions."""
         role_of: dict[str, Role] = {stage.corruption: get_corruption(stage.corruption).role for stage in chain}
@@ -160,7 +164,7 @@ class _Resolver:
             stage = resolve_stage(entry.corruption, self._table, severity=severity, level=level, parameters=parameters)
             return (stage,)
         except CorruptsetError as e:
-            self.problems.append(f"{where}: {e}")
+            self._report(where, e)
             return None
 
     def _text_stages(self, where: str, text: str) -> tuple[Stage, ...] | None:
@@ -171,7 +175,7 @@ class _Resolver:
         try:
             return tuple(parse_chain(text, self._table))
         except CorruptsetError as e:
-            self.problems.append(f"{where}: {e}{suggest(text, self._named)}")
+            self._report(where, e, suggest(text, self._named))
             return None
 
     def _chains(self, where: str, entry: SetEntry) -> Iterator[tuple[tuple[Stage, ...], str | None]]:
@@ -222,7 +226,7 @@ class _Resolver:
                     stage = resolve_number(name, self._table, number)
                     yield stage.name, (stage,)
             except CorruptsetError as e:
-                self.problems.append(f"{where}: {e}")
+                self._report(where, e)
 
     def _side(self, where: str, pair: PairEntry, side: str) -> Iterator[Link]:
         """Yield the stages on one side of a pair, each with its name as used in set ids."""

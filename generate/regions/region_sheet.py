@@ -1,4 +1,4 @@
-"""Draw contact sheets of regions: one region of each size with its neighbours and its shrunk regions."""
+"""Draw contact sheets of regions: one region of each size, its neighbours, and smaller regions inside it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ Numbers = list[int | None]
 def neighbourhoods(crops: Crops) -> Iterator[tuple[RegionRecord, Numbers, Numbers]]:
     """Yield, for each group of regions, an anchor with the numbers of its neighbours and of its shrunk regions.
 
-    The neighbours are the nine regions around and including the anchor.
+    The neighbours are the nine regions around and including the anchor. The shrunk regions are the nine regions inside
+    the anchor that are two pixels smaller.
     """
     number_of = {(r.side, r.y, r.x): n for n, r in enumerate(crops.regions())}
     anchors: dict[str, list[RegionRecord]] = {}

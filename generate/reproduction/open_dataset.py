@@ -40,7 +40,8 @@ def open(
         contain raw pixels, and otherwise from image files.
     source : str or Source, optional
         The source from which the dataset was built, such as ``"imagenet:/data"`` (docs/sources.md). Each image is
-        computed from the source when you access it. Stored images are not read, but the pixels are equal to theirs.
+        computed from the source when you access it. Stored images are not read, but the computed images have the same
+        pixels.
     check : {"first", "each", "never"}
         With `source`, the images to compare with their recorded digests. ``"first"`` compares the first accessed image
         of every set and every thousandth sample, ``"each"`` compares all images, and ``"never"`` compares none.

@@ -49,8 +49,8 @@ def page(
 ) -> PageMade:
     """Write the page of a finished dataset to an HTML file. The dataset is not changed.
 
-    If clean images are available, from the set ``clean`` or from the source, the page is equal to the index.html that
-    a build writes. Otherwise it shows no clean images.
+    If clean images are available, from the set ``clean`` or from the source, the page is identical to the index.html
+    that a build writes. Otherwise it shows no clean images.
 
     Parameters
     ----------

@@ -180,7 +180,7 @@ class RecordedPlan:
         return self.build.header
 
     def checked(self, result: Checked) -> CheckedBuild:
-        """Compare the checked samples and a few clean images with the records, and return the build."""
+        """Compare the sample hashes in `result` and a few clean images with the records, and return the build."""
         data = self.data
         bad, good = dict(result.bad), {sample.id: sha256 for sample, sha256, *_ in result.good}
 
@@ -274,7 +274,10 @@ def list_recorded_source(manifest: Manifest, options: RemakeOptions) -> Source:
 
 
 def _regions(manifest: Manifest, store: str) -> RegionTable | None:
-    """Return the recorded region table if regions are stored as `store` (``images`` or ``table``), or else None."""
+    """Return the recorded region table if the build stored its regions in the form `store`, and None otherwise.
+
+    The form is ``images`` or ``table``.
+    """
     record = manifest.recipe.get("regions")
     return parse_region_table(record) if isinstance(record, dict) and record.get("store") == store else None
 

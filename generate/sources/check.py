@@ -51,16 +51,20 @@ class Checked:
             checked.with_orientation.extend(part.with_orientation)
         return checked
 
-    @property
-    def orientation_notes(self) -> list[str]:
-        """Notes for users about images with an EXIF orientation tag."""
+    def orientation_notes(self, source: Source) -> list[str]:
+        """Return notes for users about images of a source with an EXIF orientation tag."""
         if not self.with_orientation:
             return []
         count, examples = len(self.with_orientation), first_few(self.with_orientation, 3)
+        effect = (
+            "OpenCV and many labelling tools rotate such images, so their boxes and masks may not fit."
+            if source.scheme == "tree"
+            else "Such images may be stored sideways. To store them upright, rotate the pixels of the files first, for "
+            "example with `mogrify -auto-orient`."
+        )
         return [
             f"{count:,} of {len(self.good):,} checked images have an EXIF orientation ({examples}). Builds ignore the "
-            "orientation and do not keep the tag. OpenCV and many labelling tools rotate such images, so their boxes "
-            "and masks may not fit."
+            f"orientation and do not keep the tag. {effect}"
         ]
 
     def raise_for_bad(self, notes: Sequence[Note] = ()) -> None:

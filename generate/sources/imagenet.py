@@ -178,7 +178,7 @@ def _wnids(data: bytes | bytearray, path: Path) -> dict[str, str]:
 
 def _read_labels(path: Path) -> dict[str, str]:
     """Read labels from text: one wnid per line, ``file,label`` with wnids, or Kaggle's ``ImageId,PredictionString``."""
-    rows = read_rows(path, "labels", "one line per image")
+    rows = read_rows(path, "label", "one line per image")
     if rows and rows[0][1] in (["file", "label"], ["ImageId", "PredictionString"]):
         del rows[0]
     wnid_of: dict[str, str] = {}

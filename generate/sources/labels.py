@@ -164,7 +164,7 @@ def read_rows(path: Path, what: str, expected: str) -> list[tuple[int, list[str]
         return [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
     except (OSError, csv.Error) as e:
         problem = reason(e) if isinstance(e, OSError) else f"line {reader.line_num}: {e}"
-        raise SourceError(f"The {what} {path} cannot be read: {problem}. Expected {expected}.") from None
+        raise SourceError(f"The {what} file {path} cannot be read: {problem}. Expected {expected}.") from None
 
 
 def _read_column(
@@ -174,18 +174,18 @@ def _read_column(
     validate: Callable[[Mapping[str, int]], Sequence[str]],
     expected: str,
 ) -> dict[str, str]:
-    """Read a CSV with the columns ``file,<column>``, and return the value of each image by its path.
+    """Read a CSV with the columns ``file,<column>``, and return a mapping from the path of each image to its value.
 
     Paths are compared in Unicode normal form C, and values are returned in the same form. `validate` takes the sorted
     values, each with the number of the first line that contains it. It returns a list of problems.
     """
-    (_, header), *rows = read_rows(path, f"{column}s", f"a CSV with the columns file,{column}") or [(1, ["nothing"])]
+    (_, header), *rows = read_rows(path, column, f"a CSV with the columns file,{column}") or [(1, ["nothing"])]
     if header != ["file", column]:
         raise SourceError(
-            f"The {column}s {path} begin with {','.join(header)!r}; expected the header line 'file,{column}'."
+            f"The {column} file {path} begins with {','.join(header)!r}; expected the header line 'file,{column}'."
         )
     if not rows:
-        raise SourceError(f"The {column}s {path} have a header and no rows.")
+        raise SourceError(f"The {column} file {path} has a header, but no rows.")
     on_disk = {nfc(image): image for image in images}
     value_of: dict[str, str] = {}
     problems: list[str] = []
@@ -209,7 +209,8 @@ def _read_column(
     problems += validate(dict(sorted(first_line.items())))
     if problems:
         raise SourceError(
-            f"The {column}s {path} contain {len(problems)} error{'s' * (len(problems) > 1)}:\n{format_list(problems)}\n"
+            f"The {column} file {path} contains {len(problems)} error{'s' * (len(problems) > 1)}:\n"
+            f"{format_list(problems)}\n"
             f"Expected one line 'file,{column}' per image: the file as a path below the folder, {expected}."
         )
     return value_of
@@ -223,7 +224,7 @@ def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, str | int]
     Returns
     -------
     label_of : dict
-        The label of each image, by its path on disk.
+        A mapping from the path of each image on disk to its label.
     remarks : list of str
         A note for users if numbers have a decimal point.
 
@@ -273,13 +274,13 @@ def _label_problems(lines: Mapping[str, int]) -> list[str]:
 def _invalid_number_reason(label: str) -> str:
     """Return the reason why a number cannot be a label."""
     if not label.isascii():
-        return "written with other digits or signs than 0 to 9"
+        return "written with digits or signs other than 0 to 9"
     if "n" in label.lower():
         return "not a label: a number was missing or could not be computed"
     if label.startswith("-"):
         return "negative"
     if label.startswith("+") or not set(label) <= set("0123456789.,"):
-        return "a number in another notation than 0, 1, 2, ..."
+        return "a number in a notation other than 0, 1, 2, ..."
     return "a fraction, or has a comma"
 
 
@@ -294,7 +295,7 @@ class Groups(NamedTuple):
     kind: str
     """The kind of groups, as in manifests: ``csv``, or a word such as ``style``."""
     group_of: Mapping[str, str]
-    """The group of each image, by its path on disk."""
+    """A mapping from the path of each image on disk to its group."""
     missing_message: str
     """The message for an image without a group."""
 

@@ -229,7 +229,7 @@ def _idx(path: Path, kind: str) -> NDArray[np.uint8]:
     if begins != magic or len(data) < header_size:
         raise SourceError(
             f"{path} begins with the magic number {begins}; expected an IDX file of {kind} (magic number {magic}). "
-            "Are the files of images and labels mixed up? Download it again."
+            "The files of images and labels may have been swapped. If they were not, download this file again."
         )
     shape = struct.unpack_from(f">{dimensions}I", data, 4)
     expected_size = header_size + math.prod(shape)

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class HoldOut:
-    """The groups that are held out of training, and the choice between their samples and all others."""
+    """The groups that are held out of training. The field `train` selects the samples of all other groups instead."""
 
     groups: tuple[str, ...]
     """Names or shell patterns."""
@@ -227,9 +227,10 @@ def selection_record(
 ) -> dict[str, Any]:
     """Return the record of the selection in the manifest: the options, the total and the number of selected samples.
 
-    For ids, the record contains their number and the sha256 of their canonical JSON, in the order of the source. The
-    path of the file of ids is not recorded. Super-categories, the pattern of images, the kind of groups and the
-    hold-out are recorded only if they were given. `numbers` are the other options of `select`.
+    If samples were selected by id, the record contains the number of ids, and the sha256 of their canonical JSON in the
+    order of the source. The path of the file that lists the ids is not recorded. Super-categories, the pattern of
+    images, the kind of groups and the hold-out are recorded only if they were given. `numbers` are the other options of
+    `select`.
     """
     given = [] if ids is None else [sample.id for sample in _select_ids(source, ids)]
     splits = {sample.split for sample in source if sample.split is not None}

@@ -22,7 +22,7 @@ SPLITS = {
     **dict.fromkeys(("val", "valid", "validation", "dev"), "val"),
     **dict.fromkeys(("train", "training"), "train"),
 }
-"""The value of ``--split``, by the name of the split in a file name."""
+"""A mapping from the names of splits in file names to values of ``--split``."""
 
 
 def expand_braces(pattern: str) -> list[str]:

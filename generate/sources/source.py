@@ -103,7 +103,7 @@ class Source:
     grouping: str | None = None
     """The kind of groups: ``csv``, or a word such as ``style``. None if there are no groups."""
     other_files: Mapping[str, Path] = field(default_factory=dict)
-    """Files that are copied into the dataset unchanged, by their paths in the dataset."""
+    """A mapping from paths in the dataset to files that are copied to these paths unchanged."""
     uncopied_files: tuple[str, ...] = ()
     """Files that are not copied, because the dataset needs their names."""
     pattern: str | None = None
@@ -251,7 +251,7 @@ def named_source(source: str | os.PathLike[str] | Source) -> str | Source:
     if isinstance(source, os.PathLike):
         source = os.fspath(source)
     if not isinstance(source, str) and not hasattr(source, "samples"):
-        raise SourceError(f"source is of type {type(source).__name__}; expected a text such as 'folder:PATH'.")
+        raise SourceError(f"source is of type {type(source).__name__}; expected a string such as 'folder:PATH'.")
     return source
 
 

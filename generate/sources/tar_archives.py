@@ -91,7 +91,7 @@ class TarListing(NamedTuple):
     """The members of a tar. Names have no ``.`` and no empty components."""
 
     files: dict[str, MemberLocation]
-    """The offset and the size of each file, by its path in the tar."""
+    """A mapping from the path of each file in the tar to its offset and size."""
     notes: list[Note]
     """Members that are not read: names that lead out of the archive, links, devices."""
     folders: set[str]

@@ -133,9 +133,10 @@ def _wnids(text: str, path: Path) -> list[str]:
 
 
 def _validation_labels(listing: ImageListing, text: str, wnids: list[str]) -> Mapping[str, str]:
-    """Return the wnid of each image in val/images, by its path.
+    """Return a mapping from the path of each image in val/images to its wnid.
 
-    Add notes to the listing about images without a line, and about lines without an image.
+    Add notes to the listing about images that the annotation file does not list, and about lines of this file whose
+    image is missing.
     """
     known, wnid_of, problems = set(wnids), dict[str, str](), list[str]()
     for number, line in enumerate(text.splitlines(), 1):
@@ -160,7 +161,7 @@ def _validation_labels(listing: ImageListing, text: str, wnids: list[str]) -> Ma
 
 
 def _training_labels(listing: ImageListing, wnids: list[str]) -> Mapping[str, str]:
-    """Return the wnid of each image in train/<wnid>/images, by its path. Add notes about other images."""
+    """Return a mapping from the path of each image in train/<wnid>/images to its wnid. Add notes about other images."""
     wnid_of = {f"{wnid}/images": wnid for wnid in wnids}
     folders = {image: image.rpartition("/")[0] for image in listing.images}
     listing.notes += [(image, NO_CLASS) for image, folder in folders.items() if folder not in wnid_of]

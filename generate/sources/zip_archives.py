@@ -78,7 +78,7 @@ def _problem(member: zipfile.ZipInfo) -> str | None:
     if member.flag_bits & ENCRYPTED:
         return "is encrypted: create the archive again without a password"
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        return "is compressed by another method than deflate: create the archive again with zip"
+        return "is compressed with a method other than deflate: create the archive again with zip"
     return TOO_LARGE if max(member.file_size, member.compress_size) > MAX_FILE_BYTES else None
 
 

@@ -184,7 +184,7 @@ def _refuse_unfit(client: Client, file: Path | None) -> None:
     if unfit:
         raise BuildError(
             f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n{format_list(unfit)}\n"
-            "Repair or stop them, and run the same command again. No part was made."
+            "Fix or stop them, and run the same command again. No parts were built."
         )
 
 
@@ -196,8 +196,9 @@ def _raise_failure(part: Part, future: Future[Any]) -> None:
         future.result()
     except (MemoryError, KilledWorker) as e:
         raise MachineError(
-            f"Workers did not survive the part {part.description}, often because of too little memory: {e}\n"
-            f"Check those samples, or give the workers more memory. {_RESUME}"
+            f"Workers failed while they were building the part {part.description}: {e}\n"
+            "The usual cause is too little memory. Give the workers more memory, or check the samples of this part. "
+            f"{_RESUME}"
         ) from None
     except (ImportError, AttributeError) as e:
         raise BuildError(

@@ -1,4 +1,4 @@
-"""Sidecars: small files that commit a part and record its images.
+"""Sidecars: small files that mark a part of a build as complete and record its images.
 
 Sidecars that are damaged or belong to a different build are ignored.
 """
@@ -39,7 +39,7 @@ class PartSet(Record):
 
 
 class Sidecar(Record):
-    """The record of a committed part."""
+    """The record of a completed part."""
 
     build: str
     """The hash of the build (`Origin.build`)."""
@@ -68,7 +68,7 @@ def sidecar_path(directory: Path, name: str) -> Path:
 
 
 def write_sidecar(directory: Path, name: str, sidecar: Sidecar) -> None:
-    """Write a sidecar, which commits the part."""
+    """Write a sidecar, which marks the part as complete."""
     write_hashed(sidecar_path(directory, name), sidecar.model_dump_json().encode())
 
 

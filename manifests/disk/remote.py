@@ -199,8 +199,8 @@ class Store:
     def put(self, path: str, data: bytes | Path, sha256: str, sent: Callable[[int], None]) -> None:
         """Upload an object atomically, in several parts if it is large.
 
-        On S3 its sha256 is stored in its metadata. `sent` is called with the number of bytes of a local file that were
-        sent so far.
+        On S3 its sha256 is stored in its metadata. `sent` is called with the number of bytes of a local file that have
+        been sent so far.
         """
         options: dict[str, Any] = {"Metadata": {"sha256": digits(sha256)}} if self._s3 else {}
 

@@ -26,7 +26,7 @@ _TEMPORARY_STATUS = (408, 416, 425, 429, 500, 502, 503, 504)
 
 
 class Unreachable(MachineError):
-    """A server does not answer or fails. Another attempt may succeed after `wait` seconds."""
+    """A server fails or does not answer. Another attempt may succeed after `wait` seconds."""
 
     def __init__(self, message: str, *, wait: float = 0.0) -> None:
         super().__init__(message)

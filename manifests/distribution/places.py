@@ -25,7 +25,7 @@ from .published_files import PublishedFile, chunks_of
 
 Files = Sequence[PublishedFile]
 SentCallback = Callable[[int], None]
-"""Callback that takes the number of bytes that were sent so far."""
+"""Callback that takes the number of bytes that have been sent so far."""
 
 
 class FolderPlace:

@@ -226,9 +226,9 @@ def _hub_texts(release: ReleaseFolder, license: str | None, parquet: Sequence[Pu
 
 
 def _without_folders(release: ReleaseFolder, texts: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the texts for a Zenodo record, which has no folders.
+    """Return the text files for a Zenodo record, which has no folders.
 
-    The BagIt files are omitted, and texts refer to archives by name only.
+    The BagIt files are omitted, and the remaining files refer to archives by name only.
     """
     texts = {path: data for path, data in texts.items() if not re.match("bag|(tag)?manifest-", path)}
     card = texts[README].replace(b"The folder is a BagIt bag; ", b"")

@@ -1,7 +1,7 @@
 """The names of the corruptions of this release as a type, for the annotation of `Dataset.__getitem__`.
 
-A type checker cannot know the registry. With this type, it knows that ``data["fog"]`` is a group of sets, and that
-``data["fog/3"]`` is a set.
+A type checker cannot see the contents of the registry. With this type, it knows that ``data["fog"]`` is a group
+of sets, and that ``data["fog/3"]`` is a set.
 """
 
 from typing import Literal

@@ -53,7 +53,7 @@ class SampleTable(RowTable[SampleRecord]):
 
     @cached_property
     def labels(self) -> Labels:
-        """The class index of every sample, (N,) of int64. Reading it raises an error if samples have no labels."""
+        """The class indices of all samples as an (N,) int64 array. An error is raised if samples have no labels."""
         return np.fromiter((s.class_index for s in self.each()), dtype=np.int64)
 
     @cached_property
@@ -115,7 +115,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
 
     @property
     def labels(self) -> Labels:
-        """The class index of every image, (N,) of int64. Reading it raises an error if the source has no labels."""
+        """The class indices of all images as an (N,) int64 array. An error is raised if the source has no labels."""
         return self._samples.labels.copy()
 
     def label(self, index: SupportsIndex) -> int:
@@ -238,7 +238,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return self._store.images(range(len(self)), block_bytes)
 
     def array(self) -> Pixels:
-        """Return all images as one array of uint8, (N, H, W, C).
+        """Return all images as one (N, H, W, C) array of uint8.
 
         Raises
         ------

@@ -60,7 +60,7 @@ class ImageStore(Protocol):
 
 @contextmanager
 def naming_damaged_file(path: Path) -> Iterator[None]:
-    """Convert errors that occur while a damaged file is read into one error that names the file."""
+    """While a damaged file is being read, replace any error with a single error that names the file."""
     try:
         yield
     except FileNotFoundError as e:

@@ -161,7 +161,7 @@ class _Verification:
             return frozenset()
         ids, sets = {s.id for s in self.manifest.sets}, set(partial.sets)
         if (partial.manifest, partial.digest) != (self.sha256, self.manifest.digest) or not ids >= sets:
-            self._note(PARTIAL, "records", "belongs to another dataset than manifest.json")
+            self._note(PARTIAL, "records", "belongs to a different dataset than manifest.json")
             return frozenset()
         self.report.partial, self.report.absent = True, sorted(ids - sets)
         return optional_files(self.manifest, sets)

@@ -103,7 +103,7 @@ PROFILES = {
 
 
 def charts(entries: Sequence[Entry], reference: ReferencePoint | None) -> dict[str, list[Chart]]:
-    """Return the charts for which the models have scores, in groups by the name of the plot."""
+    """Return a mapping from plot names to the charts for which the models have scores."""
     all_charts = {"accuracy_and_cv": quadrant_charts(entries, reference)}
     all_charts |= {f"degradation_{measure}": curve_charts(entries, curves) for measure, curves in PROFILES.items()}
     all_charts |= {"error_and_severity": curve_charts(entries, ERRORS), "fragile": fragile_charts(entries)}

@@ -118,12 +118,12 @@ def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
 
 
 def _compared_values(scores: Scores) -> dict[str, float]:
-    """Return the values of the scores in which models are compared."""
+    """Return the values of the scores by which models are compared."""
     return {one.name: one.value for one in scores.scores if one.value is not None and is_compared(one.name)}
 
 
 def _why_unlike(a: Scores, b: Scores) -> dict[str, str]:
-    """Return the scores in which two models cannot be compared, and the reasons."""
+    """Return the scores by which two models cannot be compared, and the reasons."""
     unlike: dict[str, str] = {}
     if a.baseline != b.baseline:
         why = f"CEs relative to {a.baseline} and to {b.baseline} are not comparable; score both with one --baseline"

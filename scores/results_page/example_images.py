@@ -58,7 +58,7 @@ class Failures:
     Parameters
     ----------
     predictions : mapping of str to Predictions
-        The predictions by the label of the model. All must include the set ``clean``.
+        A mapping from model labels to predictions. All predictions must include the set ``clean``.
     data : Dataset
     """
 

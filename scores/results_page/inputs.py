@@ -26,7 +26,7 @@ TOLERANCE = 1e-6
 def checked_inputs(
     data: Dataset, scores: Sequence[str | Path | Scores], predictions: GivenPredictions, tell: Callable[..., None]
 ) -> tuple[list[Entry], dict[str, Predictions]]:
-    """Return the models with their scores, and the predictions by the label of their model.
+    """Return the models with their scores, and a mapping from model labels to predictions.
 
     If no predictions are given for a model, they are searched for in the folder of its scores file.
 

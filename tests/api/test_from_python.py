@@ -119,7 +119,7 @@ def test_source_may_be_path_or_text_only(dataset_dir, shared_data):
     assert corruptset.plan(recipe, source, any_shape=True, jobs=1).samples == 4
     assert corruptset.open(dataset_dir, source=source, progress=False)["contrast/1"].ids
     for call in (lambda: corruptset.plan(recipe, 3), lambda: corruptset.open(dataset_dir, source=3)):
-        with pytest.raises(SourceError, match="source is of type int; expected a text such as 'folder:PATH'"):
+        with pytest.raises(SourceError, match="source is of type int; expected a string such as 'folder:PATH'"):
             call()
 
 

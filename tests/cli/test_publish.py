@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,13 @@ def test_packed_dataset_can_be_published_and_fetched(run, dataset_dir, serve, tm
 
     url = serve(tmp_path / "place").url
     part = run.succeeds("fetch --sets contrast/1,contrast/2 --out part", url).out
+    assert re.search(r"^Archives: *\n  \S+\.tar$", part, re.MULTILINE)
     assert "In other archives: contrast/3, contrast/4, contrast/5" in " ".join(part.split())
     assert packed["digest"] in part
     assert "not requested" not in part
     run.succeeds("pack --out corruptions", dataset_dir)
     one = run.succeeds("fetch --sets contrast/1 --out one", serve(tmp_path / "corruptions").url).out
+    assert re.search(r"^Archives: *\n  \S+\.tar$", one, re.MULTILINE)
     message = (
         "The archives also contain 4 sets that were not requested: contrast/2, contrast/3, contrast/4, contrast/5."
     )

@@ -187,7 +187,7 @@ def test_pixels_are_hashed_only_for_random_corruptions(monkeypatch):
         ("+".join(["fog-1"] * 17), {}, "The chain has 17 stages; expected at most 16"),
         (["fog-1"] * 17, {}, "The chain has 17 stages; expected at most 16"),
         ("fog", {"severity": 1, "seed": -1}, "seed is -1"),
-        ("fog", {"severity": 1, "key": ["a", "b"]}, "There are 2 keys for 1 image"),
+        ("fog", {"severity": 1, "key": ["a", "b"]}, "Got 2 keys for 1 image"),
         ("fog", {"severity": 1, "key": 5}, "key is 5; expected a string"),
         ("fog", {"severity": 1, "scale": "both"}, "scale is 'both'"),
         ("fog", {"severity": 1, "coupling": "none"}, "coupling is 'none'"),

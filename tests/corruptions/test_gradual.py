@@ -49,7 +49,7 @@ def scale_words(draws, count):
 def test_line_ends_follow_random_words():
     """Draw the ends of a line.
 
-    The first end is on the left or top edge, and the last one on the right or bottom edge.
+    The first end is on the left or top edge, and the second end is on the right or bottom edge.
     """
     for name, ink in (("black_lines", 0), ("white_lines", 255)):
         for level, height, width in ((1, 20, 33), (2, 20, 33), (7, 33, 20), (30, 40, 40)):

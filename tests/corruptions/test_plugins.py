@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from plugin_files import HEAD, TABLE, documented_module, function_source, without_plugins, write_blinds, write_installed
+from small_builds import write_recipe
 from surrogates import linear_model
 
 import corruptset
@@ -223,6 +224,11 @@ def test_table_defines_severities_and_error_names_row(tmp_path):
         load_plugin(path)
         with pytest.raises(RecipeError, match=r"cifar\.toml contains 1 error:\n  \[\[blinds\]\] row 1: .*at most 1"):
             corruptset.corrupt(IMAGES[0], "blinds/1")
+        entries = ('corruptions = ["blinds"]', 'chain = ["blinds-1", "fog-1"]')
+        write_recipe(tmp_path, name="own", more="".join(f"[[sets]]\n{entry}\n" for entry in entries))
+        with pytest.raises(RecipeError, match="contains 1 error") as caught:
+            load_recipe(tmp_path / "own-png.toml")
+        assert str(caught.value).count("cifar.toml") == 1
 
 
 CELL = """
@@ -254,7 +260,9 @@ def test_rerun_notebook_cell_redeclares_corruption(tmp_path):
     # Code given with -c has a main module without a file, like a notebook.
     result = subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=tmp_path, capture_output=True, text=True)
     message = "dimmed: parameter 'depth' is 1.0; expected a finite number at least 0 and at most 0.5."
-    no_table = "dimmed has no published severities. Pass its parameters instead: depth."
+    no_table = (
+        "dimmed has no severity table. Pass its parameters instead: depth, or add rows for it to tables/cifar.toml."
+    )
     assert result.stdout.splitlines() == ["100", "50", message, "50", message, "50", no_table, "2"], result.stderr
 
 

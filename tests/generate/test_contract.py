@@ -88,6 +88,7 @@ def test_documented_corruption_keeps_contract(tmp_path):
     before = np.random.get_state()[1].tolist(), random.getstate()  # noqa: NPY002
     report = corruptset.check_corruption("blinds", plugins=[write_blinds(tmp_path)], large=False)
     assert (report.failures, report.ok, report.plugin, len(report.checks)) == ((), True, "mine", 6)
+    assert "severities differ from each other and from the clean image" in report.checks
     assert 0 < report.seconds < 5
     assert (np.random.get_state()[1].tolist(), random.getstate()) == before  # noqa: NPY002
 
@@ -97,7 +98,9 @@ def test_parameters_are_mid_range_by_default_and_large_image_is_tried_last(tmp_p
     body = "assert by == 5, by\n    return images ^ np.uint8(by)"
     for name, bounds in (("middle", "1, 9"), ("open", "1")):
         (tmp_path / f"{name}.py").write_text(HEAD + SHIFTED.format(bounds, "shifted", body).replace(", tables='.'", ""))
-    assert corruptset.check_corruption("shifted", plugins=[tmp_path / "middle.py"], large=False).ok
+    report = corruptset.check_corruption("shifted", plugins=[tmp_path / "middle.py"], large=False)
+    assert report.ok
+    assert "the output with by = 5 differs from the clean image; no severities were compared" in report.checks
     invalid = corruptset.check_corruption("shifted", parameters={"by": 4}, large=False)
     assert "AssertionError: 4" in invalid.failures[0]
     with (

@@ -71,6 +71,8 @@ def test_shards_are_read_completely_and_in_order(in_page_dir):
     names = run_snippet(pixels)
     np.testing.assert_array_equal(names["images"], data.array())
     np.testing.assert_array_equal(names["labels"], data.labels)
+    (classes,) = snippets('["classes"]')
+    assert run_snippet(classes, labels=names["labels"])["name"] == data.classes[data.labels[0]].name
     photographs = corruptset.open("sharded/imagenet-c-1.1.0")["contrast/3"]
     names = run_snippet(files)
     np.testing.assert_array_equal(names["image"], photographs.array()[-1])

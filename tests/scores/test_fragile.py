@@ -150,7 +150,7 @@ def test_unsuitable_predictions_and_regions_are_rejected(tmp_path):
     records = exhaustive_regions("a", 6, [3])
     remaining = [r for r in records if (r.side, r.y, r.x) != (1, 0, 1)]
     for regions, count, error, message in (
-        (records, 3, PredictionError, "3 predictions of 52 samples, 52 of them regions"),
+        (records, 3, PredictionError, "3 predictions for 52 samples, 52 of them regions"),
         (remaining, 51, VerificationError, "2 anchors lack shrunk regions"),
         (exhaustive_regions("a", 6, [4], shrunk=False), 9, VerificationError, "9 anchors lack shrunk regions"),
         ([*records, records[0]], 53, VerificationError, "occurs twice in the samples"),

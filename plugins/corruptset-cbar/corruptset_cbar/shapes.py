@@ -132,9 +132,9 @@ def checkerboard_cutout(images, angles, cells, squares, fraction, out):  # type:
     Notes
     -----
     The angle is drawn uniformly from all angles. The side of the squares is drawn uniformly from 0.1 to 0.25 of the
-    side of the image, with a minimum of one pixel. Whether a dark square is covered is also drawn at random. As in the
-    released generator, the board rotates about the upper left corner. Squares on both sides of an axis through this
-    corner share a random number.
+    side of the image, with a minimum of one pixel. Which of the dark squares are covered is also decided at random. As
+    in the released generator, the board rotates about the upper left corner. Neighbouring squares on opposite sides of
+    a grid line through this corner share a random number.
     """
     count, height, width, channels = images.shape
     for n in range(count):

@@ -66,7 +66,7 @@ def _shine(images, centres, rays, normals, share, least, exponent, out):  # type
 
 
 def _stars(size: int, about: str, places: Drawing, *shape: int) -> list[Draw]:
-    """Declare the positions of some sparkles, the numbers of rays of each sparkle, and the lengths of the rays."""
+    """Declare the positions of some sparkles, the number of rays of each sparkle, and the lengths of the rays."""
     rays = f"number of rays of each sparkle, ({size},) integers"
     normals = (
         "standard normals, which are multiplied by a quarter of the radius and added to the length of a ray (each row "

@@ -92,8 +92,8 @@ def by_corruption(data: Dataset, ids: Sequence[str]) -> dict[str, list[str]]:
     missing = [one for one in chain(*sets.values()) if one not in ids]
     if missing or not sets or len(sets) < len(names):
         raise BuildError(
-            "MedMNIST-C needs corruptions at severities 1 to 5, each under one name. Missing sets:\n"
-            f"{format_list(missing or ['all'])}\nBuild a recipe such as bloodmnist-c, or choose other --sets."
+            "MedMNIST-C needs every corruption at severities 1 to 5, with the same name at each severity. Missing "
+            f"sets:\n{format_list(missing or ['all'])}\nBuild a recipe such as bloodmnist-c, or choose other --sets."
         )
     return sets
 

@@ -121,7 +121,7 @@ def test_unreadable_file_is_reported_and_class_folders_have_one_per_line(tmp_pat
         (read_model_file, ".", "cannot be read: Is a directory"),
         (class_folders, "gap.txt", "has 'a', ''; expected one line per output"),
         (class_folders, "empty.txt", "is empty"),
-        (class_folders, "none.txt", "The file of class folders .* cannot be read: No such file"),
+        (class_folders, "none.txt", "The list of class folders in .* cannot be read: No such file"),
     ):
         with pytest.raises(ModelError, match=message):
             reader(tmp_path / name)

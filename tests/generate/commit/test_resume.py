@@ -95,6 +95,23 @@ def test_build_handles_signals(make, expected_files, monkeypatch, where, number,
     assert read_files(make().directory) == expected_files()
 
 
+def test_interruption_of_check_says_what_is_kept(make, interrupt_build, tmp_path):
+    """Before a part is begun there is no folder, so the message must not name one."""
+
+    def stop(event):
+        if event.phase == "checking":
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match=r"^Interrupted before anything was written\. Run the same command again\.$"):
+        make(progress=stop)
+    assert not (tmp_path / "out").exists()
+    interrupt_build(1)
+    with pytest.raises(
+        Interrupted, match=r"Finished parts in .*\.partial are kept\. Run the same command again to resume"
+    ):
+        make(progress=stop)
+
+
 def test_signal_during_error_handling_does_not_hide_error(make):
     def progress(event):
         try:

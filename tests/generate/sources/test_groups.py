@@ -103,13 +103,15 @@ def test_csv_errors_are_listed(bird_folder):
         "wren/1.png,a\tb": "the group 'a\\tb' has control cha",
     }
     csv.write_text("\n".join(["file,group", "crow/0.png,day", *errors]))
-    message = a.check_refused(f"folder:{bird_folder}", rf"The groups {csv} contain 5 errors:", groups=csv).split("\n")
+    message = a.check_refused(f"folder:{bird_folder}", rf"The group file {csv} contains 5 errors:", groups=csv).split(
+        "\n"
+    )
     assert [message in line for message, line in zip(errors.values(), message[1:6], strict=True)] == [True] * 5
     assert message[6].endswith("the file as a path below the folder, the group a name.")
     csv.write_text("file,label\ncrow/0.png,day\n")
     a.check_refused(
-        f"folder:{bird_folder}", "begin with 'file,label'; expected the header line 'file,group'", groups=csv
+        f"folder:{bird_folder}", "begins with 'file,label'; expected the header line 'file,group'", groups=csv
     )
-    a.check_refused(f"folder:{bird_folder}", r"The groups .*nowhere.csv cannot be read", groups="nowhere.csv")
+    a.check_refused(f"folder:{bird_folder}", r"The group file .*nowhere.csv cannot be read", groups="nowhere.csv")
     for text in ("sample", "npy:a,b", "cifar10:x", "mnist:x", "hdf5:x"):
         a.check_refused(text, f"The source {text.partition(':')[0]} has no option --groups", groups="g.csv")

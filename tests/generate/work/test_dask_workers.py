@@ -197,7 +197,7 @@ def test_failing_workers_end_build_by_name(make, folder, cluster, worker_pids, s
     script.write_text("die 09_class/im.2")
     with pytest.raises(MachineError) as exc_info:
         make("deadly", sets=["contrast/1"])
-    assert "Workers did not survive the part 00003-" in str(exc_info.value)
+    assert "Workers failed while they were building the part 00003-" in str(exc_info.value)
     assert "samples 24 to 29 of " in str(exc_info.value)
     script.unlink()
     assert small_builds.read_files(make().directory) == expected_files
