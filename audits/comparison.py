@@ -74,7 +74,7 @@ class SourceComparison:
         """Return the result for a set in which no image can be compared."""
         read = read_images(one, [(index, index) for index in range(min(one.count, 3))])
         if read.unreadable:
-            finding = unreadable_finding(read.unreadable)
+            finding = unreadable_finding(read.unreadable, one)
         else:
             text = (
                 "No image of the source has the same name as an image of this set. Pass the source from which the set "

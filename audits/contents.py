@@ -57,6 +57,8 @@ class SetContents:
     candidates: tuple[Hypothesis, ...] = ()
     exact: bool = False
     """Whether the pixels are equal to the predicted ones. If so, the set cannot contain anything else."""
+    twice: int = 0
+    """The number of images that were stored a second time with the same encoding (see `recompression`)."""
 
 
 @dataclass(frozen=True)

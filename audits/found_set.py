@@ -20,6 +20,18 @@ Pixels = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """What the manifest of a dataset that corruptset built states about the files of its sets."""
+
+    encodings: tuple[StoredAs, ...]
+    """The encodings that files can have. The first one is the usual one."""
+    published: bool
+    """Whether the recipe is that of a published benchmark, so that the encoding should be the published one."""
+    repair: str
+    """A sentence that says how to restore the files."""
+
+
+@dataclass(frozen=True)
 class FoundSet:
     """A set in the data: one corruption at one severity."""
 
@@ -45,6 +57,9 @@ class FoundSet:
     """The first row of the set in its array."""
     own: Callable[[Images, Sequence[str]], Images] | None = None
     """For a dataset that corruptset built, a function that computes images of the set from clean images and ids."""
+
+    recorded: Recorded | None = None
+    """For a dataset that corruptset built, what its manifest states about the files."""
 
     @property
     def count(self) -> int:

@@ -6,74 +6,8 @@ from collections.abc import Sequence
 
 from ..errors import first_few
 from .archives import PublishedBenchmark
+from .found_set import FoundSet
 from .records import Finding
-from .storage import Resized, Steps, StoredAs, steps_of
-
-LOSSLESS = ("array", "png", "bmp", "tiff", "ppm")
-
-
-def storage_findings(
-    stored: StoredAs, benchmark: PublishedBenchmark, steps: Steps | None, *, loader: bool
-) -> list[Finding]:
-    """Return findings on how a set is stored.
-
-    Parameters
-    ----------
-    stored : StoredAs
-        The encoding of the files in the set.
-    benchmark : PublishedBenchmark
-        The benchmark whose published encoding is expected.
-    steps : tuple of steps, optional
-        The storage steps after the corruption, or None if they are unknown.
-    loader : bool
-        Whether the images come from the user's loader, which has already decoded them.
-    """
-    out, published = list[Finding](), benchmark.stored
-    if steps is not None and any(isinstance(step, Resized) for step in steps):
-        text = (
-            "The stored images were resized and cropped once more. Every image is enlarged by 14 % and smoothed, so "
-            "scores differ from published ones. Read the files without resizing them."
-        )
-        out.append(Finding("resized", text))
-    grey = stored.subsampling == "grey" and stored.quality == published.quality  # Another finding reports grey images.
-    if stored == published or stored.format == "unknown" or grey:
-        return out
-    encoded = () if steps is None else steps_of(steps)
-    went_through = published.step is not None and published.step in encoded
-    if published.step is None:
-        if stored.format not in LOSSLESS:
-            text = (
-                f"The images are stored as {stored.words}; {benchmark.title} was published as raw pixels. Compression "
-                "changes every image, so scores differ from published ones. Use the published arrays."
-            )
-            out.append(Finding("reencoded", text))
-        return out
-    if stored.format in LOSSLESS:
-        if went_through and (loader or stored.format == "array"):
-            return out
-        if went_through:
-            text = (
-                f"The files are {stored.words} copies of the decoded {published.words} images. Scores are not affected."
-            )
-            out.append(Finding("reencoded", text))
-        elif steps is not None or not loader:
-            sure = "never" if steps is not None else "perhaps never"
-            text = (
-                f"{benchmark.title} was published as {published.words}, but these images were {sure} stored in that "
-                "form. JPEG compression smooths noise, so scores on these images differ from published ones, and "
-                "scores on noise are mostly lower. Store the images as published before you compare scores."
-            )
-            out.append(Finding("not_encoded", text))
-        return out
-    twice = len(encoded) > 1 and went_through
-    how = "stored once more as" if twice else "stored as"
-    text = (
-        f"The images were {how} {stored.words}; {benchmark.title} was published as {published.words}. A "
-        "different compression changes the strength of noise and fine detail, so scores differ from published ones. "
-        "Use the published files."
-    )
-    out.append(Finding("reencoded", text))
-    return out
 
 
 def preprocessing_finding(found: str, published: str) -> Finding:
@@ -133,9 +67,10 @@ def strangers_finding(names: Sequence[str], count: int) -> Finding:
     return Finding("extra_images", text)
 
 
-def unreadable_finding(reasons: Sequence[str]) -> Finding:
-    """Return a finding that some images cannot be read."""
-    text = f"{len(reasons)} of the inspected images cannot be read: {reasons[0]}. Copy the set again from its origin."
+def unreadable_finding(reasons: Sequence[str], found: FoundSet) -> Finding:
+    """Return a finding that some images of a set cannot be read."""
+    advice = "Copy the set again from its origin." if found.recorded is None else found.recorded.repair
+    text = f"{len(reasons)} of the inspected images cannot be read: {reasons[0]}. {advice}"
     return Finding("unreadable_images", text)
 
 

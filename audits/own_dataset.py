@@ -15,7 +15,7 @@ from ..generate.reproduction.recorded_build import specs_of
 from ..manifests.reader import Dataset
 from ..manifests.reading.image_set import ImageSet
 from .archives import BENCHMARKS
-from .found_set import FoundData, FoundSet, Pixels, file_header, file_pixels
+from .found_set import FoundData, FoundSet, Pixels, Recorded, file_header, file_pixels
 from .storage import StoredAs, stored_as
 
 _VARIANTS = {"imagenet-c-all": "imagenet-c"}
@@ -29,9 +29,9 @@ def read_dataset(path: Path) -> FoundData:
     """
     data = Dataset(path)
     manifest = data.manifest
-    side = manifest.recipe.get("calibration_side")
+    side, name = manifest.recipe.get("calibration_side"), _VARIANTS.get(manifest.name, manifest.name)
     specs = {spec.id: spec for spec in specs_of(manifest)}
-    sets = []
+    sets, recorded = [], _recorded(data, name in BENCHMARKS)
     for record in manifest.sets:
         if record.id in data.absent:
             continue
@@ -53,9 +53,9 @@ def read_dataset(path: Path) -> FoundData:
                 header=partial(_header, images, manifest.encoding),
                 label=partial(_label, data),
                 own=None if maker is None else _images(maker, spec),
+                recorded=recorded,
             )
         )
-    name = _VARIANTS.get(manifest.name, manifest.name)
     return FoundData(
         sets,
         f"dataset of corruptset, {data.name}",
@@ -65,6 +65,21 @@ def read_dataset(path: Path) -> FoundData:
         textures=tuple(texture.sha256 for texture in manifest.textures),
         remarks=[("missing_sets", _absent(data))] if data.absent and name not in BENCHMARKS else [],
     )
+
+
+def _recorded(data: Dataset, published: bool) -> Recorded:
+    encoding = data.manifest.encoding
+    usual = _stored_as(encoding)
+    # Datasets without classes keep the file names of the source, so a dataset of JPEGs can also contain PNGs.
+    encodings = (usual,) if data.manifest.classes or usual.format == "png" else (usual, StoredAs("png"))
+    source = "" if data.manifest.source.name == "sample" else " --source SOURCE"
+    return Recorded(encodings, published, f"Restore the files with `corruptset verify {data.path} --repair{source}`.")
+
+
+def _stored_as(encoding: Mapping[str, Any]) -> StoredAs:
+    if encoding["format"] != "jpeg":
+        return StoredAs(str(encoding["format"]))
+    return StoredAs("jpeg", int(encoding["quality"]), str(encoding["subsampling"]))
 
 
 def _absent(data: Dataset) -> str:
@@ -91,7 +106,7 @@ def _header(images: ImageSet, encoding: Mapping[str, Any], index: int) -> Stored
     if isinstance(place, Path):
         return file_header(place)
     # Shards contain the bytes of JPEG files, or pixels.
-    return stored_as(place.tobytes()) if place.ndim == 1 else StoredAs(str(encoding["format"]))
+    return stored_as(place.tobytes()) if place.ndim == 1 else _stored_as(encoding)
 
 
 def _label(data: Dataset, index: int) -> int | None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .archives import PublishedBenchmark
 from .clean_images import CleanImages, with_channels
 from .contents import SIGNED, ContentSearch, Observed, SetContents
+from .encodings import encodings_of
 from .found_set import FoundSet
 from .hypotheses import Hypothesis, hypothesis_of
 from .likeness import Descriptors, descriptors, detail_matches, likeness
@@ -22,16 +23,17 @@ from .messages import (
     labels_finding,
     preprocessing_finding,
     size_finding,
-    storage_findings,
     strangers_finding,
     unreadable_finding,
 )
 from .preparations import Preparation
+from .recompression import stored_twice
 from .records import GOOD, Content, Finding, SetAudit, Verdict
 from .searches import SIGNS
 from .set_images import Order, SetImages, order_of
 from .signatures import Signatures
 from .storage import ARRAY, ConvertedToGrey, Steps, exchanged_steps, likely_steps
+from .storage_findings import second_storage_finding, storage_findings
 
 _SEARCHED_SMALL, _SEARCHED_LARGE = 10_000, 600
 """The maximum number of source images that are searched if the images of a set are in an unexpected order.
@@ -112,9 +114,10 @@ class SetAuditor:
 
     def audit(self, read: SetImages) -> Audited:
         """Return the result for the images that were read from a set."""
+        read = read.uniform
         found, stored = read.found, read.encoding or ARRAY
         blank = SetAudit(found.id, "not_checked", images=found.count, encoding=stored.words)
-        trouble = [unreadable_finding(read.unreadable)] if read.unreadable else []
+        trouble = [unreadable_finding(read.unreadable, found)] if read.unreadable else []
         if read.images is None:
             return Audited(replace(blank, findings=tuple(trouble)))
         main = self.preparations[0]
@@ -169,9 +172,20 @@ class SetAuditor:
             verdict = "other_order"
         if preparation is not main:
             findings = [*findings, preprocessing_finding(preparation.words, main.words)]
-        if self.benchmark is not None:
-            known = contents.steps if contents.found is not None else None
-            findings = [*findings, *storage_findings(stored, self.benchmark, known, loader=self.loader)]
+        known = contents.steps if contents.found is not None else None
+        findings = [
+            *findings,
+            *storage_findings(
+                encodings_of(found, read.indices),
+                stored,
+                self.benchmark,
+                known,
+                loader=self.loader,
+                recorded=found.recorded,
+            ),
+        ]
+        if contents.twice:
+            findings = [*findings, second_storage_finding(contents.twice, len(places), stored, found.recorded)]
         findings = [*findings, *self._label_findings(read, places)]
         content = None if contents.found is None else content_of(contents.found)
         result = SetAudit(
@@ -203,7 +217,8 @@ class SetAuditor:
             return SetContents("inconclusive")
         ids = [self.clean.samples[place].id for place in places]
         observed = Observed(read.images, clean, ids, rows, steps, read.found.own)
-        return self._search(preparation, channels).contents(observed, expected)
+        contents = self._search(preparation, channels).contents(observed, expected)
+        return replace(contents, twice=stored_twice(observed, contents, read.encodings, self.textures))
 
     def _other_preparation(self, read: SetImages) -> Preparation | None:
         """Return a preparation that fits the images in a set clearly better than the main one, or None."""

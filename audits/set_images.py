@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,21 @@ class SetImages:
     def encoding(self) -> StoredAs | None:
         """The most frequent encoding among the images."""
         return max(set(self.encodings), key=self.encodings.count) if self.encodings else None
+
+    @property
+    def uniform(self) -> SetImages:
+        """The images with the most frequent encoding, because images are compared after the same compression."""
+        kept = [number for number, encoding in enumerate(self.encodings) if encoding == self.encoding]
+        if self.images is None or len(kept) == len(self.encodings):
+            return self
+        return replace(
+            self,
+            places=tuple(self.places[number] for number in kept),
+            indices=tuple(self.indices[number] for number in kept),
+            images=self.images[kept],
+            encodings=tuple(self.encodings[number] for number in kept),
+            described=self.described[kept],
+        )
 
 
 def read_images(found: FoundSet, chosen: Sequence[tuple[int, int]]) -> SetImages:

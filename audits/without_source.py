@@ -6,13 +6,15 @@ import numpy as np
 
 from .archives import PublishedBenchmark
 from .comparison import CLEAREST
+from .encodings import encodings_of
 from .found_set import FoundData, FoundSet
 from .inventory import classes_finding, identical_arrays, unknown_set
-from .messages import count_finding, storage_findings, unreadable_finding
+from .messages import count_finding, unreadable_finding
 from .records import Content, SetAudit, Verdict
 from .set_audit import Audited
 from .set_images import SetImages, order_of, read_images
 from .storage import ARRAY
+from .storage_findings import storage_findings
 from .uncorrupted import REFERENCES, is_uncorrupted
 
 _LEAST_SHARED = 5
@@ -63,9 +65,16 @@ class SetsComparison:
         one, stored = read.found, read.encoding or ARRAY
         findings = [*unknown_set(one), *classes_finding(one, self.published)]
         if read.unreadable:
-            findings.append(unreadable_finding(read.unreadable))
-        if self.published is not None and read.images is not None:
-            findings += storage_findings(stored, self.published, None, loader=self.loader)
+            findings.append(unreadable_finding(read.unreadable, one))
+        if read.images is not None:
+            findings += storage_findings(
+                encodings_of(one, read.indices),
+                stored,
+                self.published,
+                None,
+                loader=self.loader,
+                recorded=one.recorded,
+            )
         if self.published is not None:
             counted = count_finding(one.count, self.published.images, self.published.title)
             findings += [counted] if counted else []

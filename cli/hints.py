@@ -17,6 +17,7 @@ OPTIONS = {
     "--threads": "The number of worker processes is set by --jobs N.",
     "--num-workers": "The number of worker processes is set by --jobs N.",
     "-n": "The number of worker processes is set by --jobs N, and the number of images by --samples N or --first N.",
+    "--format": "Files or HDF5 shards are chosen by --storage, and PNG or JPEG by --encoding.",
     "--output": "The output is set by --out.",
     "--recipe": "The recipe is the first argument: corruptset build imagenet-c.",
     "--data": "Images come from --source, such as --source folder:PATH.",

@@ -249,8 +249,8 @@ Severities = Annotated[
         metavar="LIST",
         rich_help_panel=SETS,
         parser=numbers,
-        help="With the recipe `pairs`: the severities of both stages, in all combinations. Examples: '3', '1,3,5', "
-        "'1-5'.",
+        help="With a recipe of pairs (`pairs`, `two-factor-imagenet-c`): the severities of both stages, in all "
+        "combinations. Examples: '3', '1,3,5', '1-5'.",
     ),
 ]
 Levels = Annotated[

@@ -63,11 +63,6 @@ MAX_NAMED_CLASSES = 5
 MAX_NAMED_CORRUPTIONS = 24
 """The maximum number of corruptions or chains per family that are named in the summary of a plan."""
 STORES = {"images": "every region as an image", "table": "whole images and a table of regions"}
-CONTAINERS = {
-    "folder": "image folders",
-    "hdf5": "HDF5 shards",
-    "both": "image folders and HDF5 shards",
-}
 
 
 def plan(
@@ -199,7 +194,7 @@ def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
     of_recipe = f"{len(planned.sets)} of {planned.recipe} {planned.version}"
     of_images = f" (regions of {planned.source_images} images)" if planned.store == "images" else ""
     others = f" and at least {plural(planned.other_sizes, 'other size')}" if planned.other_sizes else ""
-    stored = f"{CONTAINERS[planned.storage]} of {planned.encoding['format']}"
+    stored = _stored_as(planned.storage, planned.encoding["format"])
     # If the size was estimated from some of the samples, its uncertainty is known.
     within = f" (within {planned.deviation:.0%}, from {planned.looked_at} of the samples)" if planned.deviation else ""
     speed = f"{plural(planned.jobs, 'worker')}, {planned.images / planned.seconds:,.0f} images/s"
@@ -216,8 +211,6 @@ def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
             "Work": f"{work}, in {plural(planned.parts, 'part')}",
         }
     )
-    if planned.moves_content:
-        notes = [_moves_note(planned.moves_content), *notes]
     for name, count in planned.stores.items():
         chosen = "chosen" if name == planned.store else f"--store {name}"
         put(f"Store:  {STORES[name]}: about {size(count)} ({chosen})")
@@ -226,11 +219,13 @@ def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
     put_notes(notes)
 
 
-def _moves_note(names: Sequence[str]) -> str:
-    """Return a note about the corruptions that move the content of images."""
-    if len(names) == 1:
-        return f"The corruption {names[0]} moves the content of images, so boxes and masks no longer fit."
-    return f"These corruptions move the content of images, so boxes and masks no longer fit: {first_few(names)}."
+def _stored_as(storage: str, image_format: str) -> str:
+    """Return text that describes the containers of the images. Shards contain JPEG files, but never PNG files."""
+    forms = {
+        "folder": f"{image_format.upper()} files in folders",
+        "hdf5": "HDF5 shards of JPEG images" if image_format == "jpeg" else "HDF5 shards of uncompressed pixels",
+    }
+    return " and ".join(forms.values()) if storage == "both" else forms[storage]
 
 
 def stored_twice(alone: Mapping[str, int]) -> str:

@@ -13,7 +13,7 @@ from ..errors import ParameterError
 from ..quantities import plural
 from .options import MODEL, OUTPUT, SETS, AsJson, FinishedBuild, Sets, split_list
 from .output import progress_of, put, put_json, put_notes
-from .records import fields_of, put_facts, put_result, put_table
+from .records import fields_of, put_facts, put_record, put_table
 
 if TYPE_CHECKING:
     from ..scores.records import Scores
@@ -68,7 +68,12 @@ def predict(
 
     with progress_of("predict") as progress:
         done = run(directory, model, out, sets=sets, device=device, batch=batch, kind=kind, progress=progress)
-    put_result(fields_of(done), as_json=as_json)
+    record = fields_of(done)
+    if as_json:
+        return put_json(record)
+    put_record(record, hidden=["accuracy"])
+    put()
+    _put_percentages(["set", "accuracy %"], {name: [accuracy] for name, accuracy in done.accuracy.items()}, digits=2)
 
 
 def score(
@@ -187,8 +192,14 @@ def put_scores(scores: Scores) -> None:
     curves = {name: [scores.sets[f"{name}/{s}"] for s in SEVERITIES] for name in _with_severities(scores)}
     measures = {"AUDE": scores.values("aude"), "CE": scores.values("ce"), "rel. CE": scores.values("relative_ce")}
     measures = {title: values for title, values in measures.items() if values}
+    if curves:
+        put(
+            f"Accuracy at severities 1 to 5{', and the area under the error curve (AUDE)' * ('AUDE' in measures)}, in %"
+        )
+    if curves and "CE" in measures:
+        put(f"CE and relative CE are errors in % of those of {scores.baseline}.")
     _put_percentages(
-        ["accuracy %", *map(str, SEVERITIES), *measures],
+        ["corruption", *map(str, SEVERITIES), *measures],
         {
             name: [*(score.accuracy for score in sets), *(values.get(name) for values in measures.values())]
             for name, sets in curves.items()
@@ -221,10 +232,12 @@ def _with_severities(scores: Scores) -> list[str]:
     return [name for name in names if all(f"{name}/{s}" in scores.sets for s in SEVERITIES)]
 
 
-def _put_percentages(columns: Sequence[str], rows: Mapping[str, Sequence[float | None]]) -> None:
+def _put_percentages(columns: Sequence[str], rows: Mapping[str, Sequence[float | None]], *, digits: int = 1) -> None:
     """Print a table of fractions as percentages. Nothing is printed if the table has no rows."""
     if rows:
-        cells = [[name, *("-" if x is None else f"{100 * x:.1f}" for x in values)] for name, values in rows.items()]
+        cells = [
+            [name, *("-" if x is None else f"{100 * x:.{digits}f}" for x in values)] for name, values in rows.items()
+        ]
         put_table(columns, cells, right=columns[1:])
 
 

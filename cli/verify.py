@@ -125,7 +125,8 @@ def _put_report(report: VerificationReport, checked: Path) -> None:
         say(f"{report.directory}: {plural(len(report.problems), 'problem')}", style="red")
         return _put_first([f"{problem.kind}: {problem.path}: {problem.detail}" for problem in report.problems], "more")
     counts = report.checked
-    parts = [f"{n} {what}" for what, n in counts.items() if n and what not in ("bytes", "rederived")]
+    nouns = {"sets": "set", "samples": "sample", "images": "image", "files": "other file"}
+    parts = [plural(counts[what], noun) for what, noun in nouns.items() if counts.get(what)]
     parts += [f"{size(counts['bytes'])} on disk"] * bool(counts["bytes"])
     parts += [f"{counts['rederived']} samples rederived from the source"] * bool(counts["rederived"])
     put(f"{checked}: verified ({', '.join(parts)})", style="green")

@@ -15,6 +15,7 @@ from ..manifests.disk.space import check_space, free_bytes, same_disk
 from ..manifests.paths import CONTACT, MANIFEST, is_begun, unfinished_folder
 from ..manifests.records.models import Manifest
 from ..progress import ProgressEvent
+from ..quantities import plural
 from ..workers import Workers
 from .built import Built, PartBuilt
 from .commit.array_jobs import assign_parts, join_jobs, missing_parts, shared_check
@@ -143,7 +144,7 @@ class Builder:
                         manifest, images = self._make_and_finish(inspector, finish_only=finish_only)
                         put_in_place(self.directory)
                 self.progress(ProgressEvent("done"))
-        notes = (*self.build.notes, *version_notes(manifest.environment))
+        notes = (*self.build.notes, *self._additional_sets(manifest), *version_notes(manifest.environment))
         return Built(self.directory, manifest.digest, self.directory / CONTACT, images, self.seconds, manifest, notes)
 
     def build_share(self, number: int, jobs: int) -> PartBuilt:
@@ -211,6 +212,17 @@ class Builder:
             if lacking := [set_id for set_id in self.build.requested if set_id not in existing]:
                 raise FinishedDataset(self.directory, lacking)
         return manifest
+
+    def _additional_sets(self, manifest: Manifest) -> list[str]:
+        """Return a note if the dataset contains sets that were not requested, because an earlier command built them."""
+        sets, additional = len(manifest.sets), len({s.id for s in manifest.sets}.difference(self.build.requested))
+        if self.extend is not None or not additional:
+            return []
+        return [
+            f"The dataset already contained more sets than this command requests. It has {plural(sets, 'set')}, of "
+            f"which {additional} {'was' if additional == 1 else 'were'} not requested, and the digest is that of all "
+            f"{sets} sets. To get a dataset of only the requested sets, choose another --out."
+        ]
 
     def _check_space(self, samples: int) -> None:
         """Raise `MachineError` if there is not enough free space for a new build with this number of samples."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
@@ -12,7 +12,6 @@ from ..errors import first_few, require_build
 from ..manifests.disk.remote import local_folder
 from ..progress import ProgressEvent, progress_function, shows_progress
 from ..quantities import folders_and_files, size
-from .builder import BuildProgress
 from .estimate import LOOKED_AT, estimate
 from .plan.build_plan import BuildPlan
 from .plan.builds import groups_of
@@ -130,7 +129,7 @@ def plan(
     source: str | Source = "sample",
     *,
     out: str | Path | None = None,
-    progress: BuildProgress | bool | None = None,
+    progress: Callable[[ProgressEvent], None] | bool | None = None,
     **options: Unpack[BuildKeywords],
 ) -> Plan:
     """Return the description and the estimated cost of a build, without writing anything.
@@ -172,7 +171,7 @@ def plan(
     return plan_of(prepare(recipe, source, BuildOptions(**options)), tell)
 
 
-def plan_of(spec: BuildPlan, progress: BuildProgress = lambda event: None) -> Plan:
+def plan_of(spec: BuildPlan, progress: Callable[[ProgressEvent], None] = lambda event: None) -> Plan:
     """Return the description and the estimated cost of a planned build."""
     sets, total, pixels = spec.sets.chosen, len(spec.selected), spec.pixels
     maker, store = pixels.maker, pixels.regions

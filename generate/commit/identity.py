@@ -7,13 +7,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...errors import BuildError, VerificationError, format_list
+from ...errors import BuildError, VerificationError, first_few, format_list
 from ...manifests.disk.hashed import read_hashed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.paths import SAMPLES, SOURCE
 from ...manifests.records.models import Header, SampleRecord
 from ..plan.builds import CheckedBuild
 from ..recipes.set_spec import RESOURCE_FIELDS
+
+MAX_NAMED_SETS = 3
+"""The maximum number of sets that are named in a difference."""
 
 
 def refuse_other_build(directory: Path, recorded: Header, build: CheckedBuild, header: Header) -> None:
@@ -80,13 +83,37 @@ def differences(existing: Any, requested: Any, field: str = "") -> Iterator[str]
     --------
     >>> list(differences({"seed": 0, "source": {"name": "sample"}}, {"seed": 1, "source": {"name": "folder"}}))
     ['seed: existing 0, requested 1', "source.name: existing 'sample', requested 'folder'"]
+    >>> list(differences([{"id": "fog/1"}], [{"id": "fog/1"}, {"id": "fog/2"}], "sets"))
+    ['sets: 1 only in the requested build (fog/2)']
     """
     if isinstance(existing, Mapping) and isinstance(requested, Mapping):
         for key in [*existing, *(k for k in requested if k not in existing)]:
             yield from differences(existing.get(key), requested.get(key), f"{field}.{key}" if field else str(key))
+    elif ids := _unshared_ids(existing, requested):
+        yield f"{field}: {ids}"
     elif isinstance(existing, list) and isinstance(requested, list) and len(existing) == len(requested):
         for i, (a, b) in enumerate(zip(existing, requested, strict=True)):
             name = a.get("id", a.get("module", i)) if isinstance(a, Mapping) else i
             yield from differences(a, b, f"{field}[{name}]")
     elif existing != requested:
         yield f"{field}: existing {existing!r:.100}, requested {requested!r:.100}"
+
+
+def _unshared_ids(existing: Any, requested: Any) -> str:
+    """Return text that names the entries, such as sets, that only one of two lists has, or an empty string."""
+    before, after = (
+        [entry["id"] for entry in entries if isinstance(entry, Mapping) and isinstance(entry.get("id"), str)]
+        if isinstance(entries, list)
+        else []
+        for entries in (existing, requested)
+    )
+    in_before, in_after = set(before), set(after)
+    unshared = {
+        "existing": [name for name in before if name not in in_after],
+        "requested": [name for name in after if name not in in_before],
+    }
+    return ", ".join(
+        f"{len(names)} only in the {which} build ({first_few(names, MAX_NAMED_SETS)})"
+        for which, names in unshared.items()
+        if names
+    )

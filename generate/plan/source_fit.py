@@ -64,7 +64,11 @@ def _alternative(recipe: Recipe, images: Sequence[NamedShape]) -> str:
     """
     if recipe.name == PAIRS:
         tables = [table for table, base in BASES.items() if _fits(load_recipe(base), images)]
-        return f"Pairs that fit: --calibration {' or '.join(tables)}." if tables else "No calibration's recipe fits."
+        return (
+            f"Pairs that fit: --calibration {' or '.join(tables)}."
+            if tables
+            else "No --calibration is made for such images."
+        )
     others = load_each(load_recipe, (name for name in recipe_names() if name not in (recipe.name, _ANNOTATED_RECIPE)))
     shared = {other.name: _overlap(recipe, other) for other in others if _fits(other, images)}
     names = [name for name, part in shared.items() if part == max(shared.values())]

@@ -146,7 +146,8 @@ def with_severities(recipe: Recipe, severities: Sequence[int]) -> Recipe:
     """
     if not recipe.pairs:
         raise RecipeError(
-            f"The recipe {recipe.name} has no pairs, so --severities cannot be used. Select sets with --sets."
+            f"The recipe {recipe.name} has no pairs, so --severities cannot be used. Select severities with --sets, "
+            "such as --sets '*/3,*/5'."
         )
     changed = {"severities": list(severities), "first_severities": None, "second_severities": None}
     data = recipe.model_dump()

@@ -38,7 +38,7 @@ def save_again(folder, quality, count=None):
         Image.open(path).save(path, quality=quality)
 
 
-def test_the_folder_with_the_manifest_and_its_images_get_the_same_result(copy, photographs):
+def test_manifest_folder_and_images_give_same_result(copy, photographs):
     audit = corruptset.audit(copy, photographs)
     alone = corruptset.audit(copy / "images", photographs)
     assert {set_id: audited.verdict for set_id, audited in audit.sets.items()} == {
@@ -61,3 +61,27 @@ def test_files_that_became_larger_and_damaged_files_are_findings(copy, photograp
     assert codes(audit.sets["contrast/1"]) == ["unreadable_images", "reencoded"]
     assert "2 of the inspected images cannot be read" in audit.sets["contrast/1"].findings[0].text
     assert audit.sets["contrast/1"].verdict == "same_pixels"
+
+
+def test_a_few_files_with_another_encoding_are_counted(copy, photographs):
+    save_again(copy / "images/contrast/1", 60, count=3)
+    audit = corruptset.audit(copy, photographs, samples=4)
+    (finding,) = audit.sets["contrast/1"].findings
+    assert audit.sets["contrast/1"].verdict == "same_pixels"
+    assert finding.text.startswith("3 of the 8 images whose files were inspected are stored as JPEG quality 60, 4:2:0,")
+    assert f"`corruptset verify {copy} --repair --source SOURCE`" in finding.text
+    assert not audit.sets["clean"].findings
+    alone = corruptset.audit(copy / "images")
+    assert alone.sets["contrast/1"].findings[0].text.startswith("3 of the 8 images")
+    assert codes(alone.sets["clean"]) == ["missing_images"]
+
+
+def test_files_that_were_stored_a_second_time_with_the_same_quality_are_found(copy, photographs):
+    save_again(copy / "images/clean", 85)
+    save_again(copy / "images/contrast/1", 85, count=4)
+    for folder in (copy, copy / "images"):
+        audit = corruptset.audit(folder, photographs)
+        assert {audited.verdict for audited in audit.sets.values()} == {"same_pixels"}
+        assert [codes(audited) for audited in audit.sets.values()] == [["reencoded"], ["reencoded"]]
+        assert "All 8 compared images" in audit.sets["clean"].findings[0].text
+        assert "of the 8 images were decoded and stored as JPEG quality 85" in audit.sets["contrast/1"].findings[0].text

@@ -62,6 +62,9 @@ def test_source_of_wrong_size_is_rejected_and_suitable_recipe_named(run, sources
     pair = ["plan", *"pairs --first-stages contrast-1 --second-stages brightness-1 --source".split(), sources["crops"]]
     run.fails("Pairs that fit: --calibration cifar.", *pair)
     run.succeeds(*pair, "--calibration", "cifar")
+    np.save("x.npy", np.zeros((4, 8, 8, 3), np.uint8))
+    np.save("y.npy", np.arange(4))
+    run.fails("No --calibration is made for such images.", *pair[:-1], "npy:x.npy,y.npy")
     for recipe, source in (
         ("tiny-imagenet-c --sets contrast/1", "imagenet"),
         ("two-factor-69 --sets clean", "mnist"),
@@ -178,3 +181,11 @@ def test_command_without_source_states_which_images_it_used(run, tmp_path):
             assert "--samples is 9, but there are only 8 images, so all of them are used." in result.out + result.err
     notes = run.succeeds("plan imagenet-c --sets clean --json").json["notes"]
     assert [note for note in notes if note.startswith(message)]
+
+
+@pytest.mark.ci
+def test_only_a_source_with_other_files_has_a_note_on_boxes_and_masks(run, sources):
+    moving = ["plan imagenet-c --sets elastic_transform/1 --samples 1 --any-shape --jobs 1 --source"]
+    assert "boxes and masks" not in run.succeeds(*moving, sources["photographs"]).out
+    tree = f"tree:{sources['photographs'].partition(':')[2]}"
+    assert "boxes and masks are not changed accordingly" in run.succeeds(*moving, tree).out

@@ -131,6 +131,10 @@ def test_report_is_printed_and_determines_exit_code(run_with_stub):
     assert "10 more" in result.out
     result, _ = run_with_stub("verify d --json", bad)
     assert (result.code, len(result.json["problems"])) == (1, 60)
+    good = make_report()
+    good.checked.update(sets=2, samples=6, images=12, files=8, bytes=4096)
+    result, _ = run_with_stub("verify d", good)
+    assert "d: verified (2 sets, 6 samples, 12 images, 8 other files, 4.1 kB on disk)" in result.out
     result, _ = run_with_stub("verify d", make_report())
     assert (result.code, "verified" in result.out) == (0, True)
     problem = Problem("manifest.json", "unmended", "it is gone")
@@ -171,7 +175,14 @@ FILES = tuple(f"sets/{i}.jsonl" for i in range(7))
         (
             "predict d --model m.toml --out p",
             vars(Predicted(Path("p"), "net", "sha256:1", {"clean": 0.987, "fog/3": 0.5}, ("clean",), 7, 1.25)),
-            ["clean=0.987, fog/3=0.5", "Images: 7", "Time: 1 s", "Kept from before: clean", "net", "sha256:1"],
+            [
+                "set accuracy % clean 98.70 fog/3 50.00",
+                "Images: 7",
+                "Time: 1 s",
+                "Kept from before: clean",
+                "net",
+                "sha256:1",
+            ],
             {"accuracy": {"clean": 0.987, "fog/3": 0.5}, "kept": ["clean"], "directory": "p"},
         ),
     ],

@@ -64,13 +64,21 @@ def test_selected_calibration_is_printed_with_reason(run, tmp_path):
         assert any(vertical in note for note in notes) == (calibration == "mnist")
         assert any(resized in note for note in notes) == (calibration == "imagenet")
     of_mnist = f"plan {pair} --source mnist:MNIST/raw"
-    assert "Note: The calibration mnist was chosen" in run.succeeds(of_mnist).out
+    planned = run.succeeds(of_mnist).out
+    assert "Note: The calibration mnist was chosen" in planned
+    assert ", as HDF5 shards of uncompressed pixels" in planned
     explicit = run.succeeds(f"{of_mnist} --calibration mnist --json").json["notes"]
     assert not any("was chosen" in note for note in explicit)
     assert any(vertical in note for note in explicit)
     result = run.succeeds(f"build {pair} --source mnist:MNIST/raw --jobs 1 --json").json
     assert any("The calibration mnist was chosen" in note for note in result["notes"])
     assert any("2 of 2 chains have the role validation" in note for note in result["notes"])
+    other = "build pairs --first-stages fog-1 --second-stages contrast-1,saturate-1 --source mnist:MNIST/raw"
+    message = (
+        "recipe.sets: 2 only in the existing build (gaussian_blur-1+contrast-1, contrast-1+gaussian_blur-1), 4 only in "
+        "the requested build (fog-1+contrast-1, fog-1+saturate-1, contrast-1+fog-1 and 1 more) Choose"
+    )
+    assert "[{" not in run.fails(message, other).err
     # The finished dataset names its calibration too.
     shown, page = run.succeeds("show", result["directory"]).out, Path(result["page"]).read_text()
     for text in (shown, page):

@@ -69,7 +69,9 @@ def test_score_accepts_sets_baseline_and_condition(run, directory, train_and_pre
     other = train_and_predict("other", "contrast/5")
     judged = run.succeeds("score", directory, predictions, "--baseline", other).out
     assert "CE and mCE are relative to the errors of other" in judged
-    (heading,) = (line for line in judged.splitlines() if line.startswith("accuracy %"))
+    assert "Accuracy at severities 1 to 5, and the area under the error curve (AUDE), in %" in judged
+    assert "CE and relative CE are errors in % of those of other." in judged
+    (heading,) = (line for line in judged.splitlines() if line.startswith("corruption "))
     assert heading.split()[-4:] == ["AUDE", "CE", "rel.", "CE"]
     output = run.succeeds("score", directory, predictions, "--condition", f"correct@clean={other}").out
     labels = corruptset.open(directory)["clean"].labels

@@ -30,4 +30,4 @@ def test_example_detects_duplicate_storage(tmp_path):
     for row in ("contrast", "gaussian_noise"):
         (documented,) = re.findall(rf"^    ({row} .*)$", PAGE, re.MULTILINE)
         assert documented.split() in rows
-    assert "stored once more as JPEG quality 75" in result.stdout
+    assert "stored as JPEG quality 75" in result.stdout

@@ -36,24 +36,24 @@ def folder(tmp_path):
 
 
 @pytest.mark.ci
-def test_the_commands_of_the_page_run(folder):
+def test_documented_commands_run(folder):
     (commands,) = blocks("sh")
-    shown = [shell(line, folder) for line in commands.splitlines()]
-    assert "Corruption: blinds" in shown[0]
+    outputs = [shell(line, folder) for line in commands.splitlines()]
+    assert "Corruption: blinds" in outputs[0]
     assert (folder / "photo-blinds-2.png").is_file()
-    assert "clean, blinds/1, blinds/2, blinds-2+fog-1" in shown[2]
-    assert "Sets:          4" in shown[3]
+    assert "clean, blinds/1, blinds/2, blinds-2+fog-1" in outputs[2]
+    assert "Sets:          4" in outputs[3]
 
 
 @pytest.mark.ci
-def test_the_draw_of_the_page_can_be_passed(folder):
+def test_documented_draw_can_be_passed(folder):
     code = f"import numpy as np\nimage = np.full((64, 64, 3), 200, np.uint8)\n{blocks('python')[2]}"
     code += "print(*(shifted[:16, 0, 0]))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
-    assert done.stdout.split() == ["200"] * 4 + ["100"] * 8 + ["200"] * 4, done.stderr
+    result = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    assert result.stdout.split() == ["200"] * 4 + ["100"] * 8 + ["200"] * 4, result.stderr
 
 
-def test_the_page_names_all_arguments():
+def test_page_names_all_arguments():
     for kind in (Corruption, Parameter):
         for name in kind.__dataclass_fields__.keys() - {"function", "name"}:
             assert f"`{name}`" in PAGE, name

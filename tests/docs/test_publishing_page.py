@@ -32,9 +32,9 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.ci
-def test_the_commands_for_archives_run_as_printed(folder):
-    shown = [shell(line, folder) for line in commands("publishing.md", "Archives")]
-    assert "verified" in shown[-1]
+def test_documented_archive_commands_run(folder):
+    outputs = [shell(line, folder) for line in commands("publishing.md", "Archives")]
+    assert "verified" in outputs[-1]
     pack, check = commands("publishing.md", "Releases without pixels")[:2]
     for line in (pack, check):
         shell(line, folder)
@@ -45,7 +45,7 @@ def test_the_commands_for_archives_run_as_printed(folder):
 
 
 @pytest.mark.ci
-def test_a_web_server_serves_what_was_packed(folder):
+def test_web_server_serves_packed_release(folder):
     if not (folder / "release").exists():
         shell("corruptset pack out/imagenet-c-1.1.0 --out release", folder)
     start, fetch = commands("publishing.md", "Any web server")

@@ -86,7 +86,7 @@ def test_plan_matches_build(whole_build, small_recipe, monkeypatch):
     assert json.loads(json.dumps(build_plan.as_json()))["images"] == build_plan.images
 
 
-def test_a_plan_shows_its_progress(small_recipe, capsys):
+def test_plan_shows_progress(small_recipe, capsys):
     events = []
     plan(small_recipe, sets=["contrast/*"], jobs=1, progress=events.append)
     phases = list(dict.fromkeys(event.phase for event in events if event.phase != "compiling"))

@@ -177,7 +177,7 @@ def test_baseline_without_loss_is_never_divisor(data):
     assert flawless["mce"].reason == "the baseline makes no errors on 15 corruptions"
 
 
-def test_a_baseline_that_gains_accuracy_has_no_relative_ce(data, predictions):
+def test_baseline_that_gains_accuracy_has_no_relative_ce(data, predictions):
     clean = np.arange(40) < 20
     gain, loss = Outcome(np.arange(40) < 24), Outcome(np.arange(40) < 10)
     outcomes = {name: gain if name.startswith("frost") else loss for name in data.set_ids}

@@ -34,6 +34,10 @@ def test_extension_equals_union_and_regenerates_nothing(make, expected_files):
     before = stamps(first.directory)
     result = make(sets=["contrast/3"])
     assert (result.images, result.digest) == (0, first.digest)
+    (note,) = (note for note in result.notes if "4 were not requested" in note)
+    assert "It has 5 sets, of which 4 were not requested, and the digest is that of all 5 sets." in note
+    assert "choose another --out" in note
+    assert not any("not requested" in note for note in make(sets=["contrast/*"]).notes)
     with pytest.raises(FinishedDataset, match=r"It lacks 7 of the requested .*\n  extend='.*', out='"):
         make()
     assert stamps(first.directory) == before
@@ -44,7 +48,8 @@ def test_extension_equals_union_and_regenerates_nothing(make, expected_files):
     assert all((first.directory / p.relative_to(extended.directory)).samefile(p) for p in linked)
     # the same command has nothing to do, also when the first dataset is gone
     shutil.rmtree(first.directory)
-    assert make(out="more", extend=first.directory).images == 0
+    repeated = make(out="more", extend=first.directory)
+    assert (repeated.images, [note for note in repeated.notes if "not requested" in note]) == (0, [])
     assert read_files(extended.directory) == expected_files()
     assert corruptset.verify(extended.directory, jobs=1).ok
 

@@ -120,7 +120,7 @@ def named_dataset(named_source: str, named_recipe: Path, tmp_path_factory: pytes
 
 @pytest.fixture(scope="session")
 def named_exports(named_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return a function that exports `named` in a layout, once."""
+    """Return a function that exports `named_dataset` in a layout, once."""
     exports: dict[str, Path] = {}
 
     def make(layout: str) -> Path:

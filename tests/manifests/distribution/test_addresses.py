@@ -76,7 +76,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 @contextmanager
 def endless(begin, repeated, wait_s):
-    """Yield the address of a server that sends `begin`, and then `again` without end."""
+    """Yield the address of a server that sends `begin`, and then `repeated` without end."""
     ended = threading.Event()
 
     def talk(connection):
