@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..corruptions.plugins import load_plugins
 from ..errors import ParameterError, suggest
 from ..generate.sources.source import Source, named_source
 from ..manifests.records.report import ProgressCallback
@@ -35,6 +36,7 @@ def audit(
     sets: Sequence[str] | None = None,
     samples: int = 20,
     frost_textures: Path | str | None = None,
+    plugins: Sequence[str | Path] | None = None,
     out: Path | str | None = None,
     jobs: int = 1,
     progress: ProgressCallback | bool | None = None,
@@ -60,6 +62,9 @@ def audit(
         The number of images to compare in each set.
     frost_textures : path, optional
         The folder with the photographs from which frost was made. With this folder, frost is compared pixel by pixel.
+    plugins : sequence of str or path, optional
+        Python modules or files (.py) that define further corruptions. Their code is executed. A dataset that corruptset
+        built with plugins can only be audited with them.
     out : path, optional
         The HTML file to write the report to.
     jobs : int
@@ -111,6 +116,7 @@ def audit(
         None if sets is None else tuple(sets),
         samples,
         None if frost_textures is None else str(frost_textures),
+        load_plugins(plugins or ()),
     )
     found = request.found()
     if request.source is None:

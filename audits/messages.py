@@ -92,12 +92,16 @@ def labels_finding(wrong: int, checked: int, classes: int, shift: int | None) ->
     return Finding("other_labels", text)
 
 
-def verdict_words(benchmark: PublishedBenchmark | None) -> dict[str, str]:
-    """Return the meaning of each verdict, for the notes below a table."""
+def verdict_words(benchmark: PublishedBenchmark | None, *, compressed: bool = False) -> dict[str, str]:
+    """Return the meaning of each verdict, for the notes below a table.
+
+    `compressed` is True if the table has a set of JPEG files with the verdict ``same_pixels``.
+    """
     name = "the benchmark" if benchmark is None else benchmark.title
     return {
         "identical": "the file has its published checksum",
-        "same_pixels": "the images are identical to those that this corruption makes from the source",
+        "same_pixels": "the images are identical to those that this corruption makes from the source"
+        + ", apart from JPEG compression" * compressed,
         "same_parameters": "the images have their own random draws, with the parameters that the name promises",
         "other_severity": "another severity of this corruption",
         "other_calibration": f"the right corruption and severity, but not with the parameters of {name}",

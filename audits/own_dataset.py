@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..corruptions.registry import Images
-from ..errors import ImageError, VerificationError, first_few
+from ..corruptions.registry import Images, is_corruption
+from ..errors import ImageError, PluginError, VerificationError, first_few
 from ..generate.plan.tree import SetMaker
 from ..generate.recipes.set_spec import SetSpec
 from ..generate.reproduction.recorded_build import specs_of
@@ -29,6 +29,12 @@ def read_dataset(path: Path) -> FoundData:
     """
     data = Dataset(path)
     manifest = data.manifest
+    if missing := [name for name in manifest.revisions if not is_corruption(name)]:
+        modules = [plugin.module for plugin in manifest.plugins if set(plugin.corruptions) & set(missing)]
+        raise PluginError(
+            f"{data.name} contains {first_few(missing)}, which {', '.join(modules) or 'a plugin'} defines. Pass the "
+            "plugin, or its file, with --plugin (in Python, plugins=[...])."
+        )
     side, name = manifest.recipe.get("calibration_side"), _VARIANTS.get(manifest.name, manifest.name)
     specs = {spec.id: spec for spec in specs_of(manifest)}
     sets, recorded = [], _recorded(data, name in BENCHMARKS)

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from ..corruptions.plugins import Plugin
 from ..corruptions.weather.textures import load_textures
 from ..errors import ImageError, ParameterError
 from ..generate.sources.source import Source, open_source
@@ -35,6 +36,8 @@ class Request:
     sets: tuple[str, ...] | None
     samples: int
     frost_textures: str | None
+    plugins: tuple[Plugin, ...] = ()
+    """The plugins that were loaded for the audit. A worker loads them when it unpickles this object."""
 
     @property
     def loader(self) -> bool:

@@ -27,24 +27,37 @@ def cell(audited: SetAudit) -> str:
 
 
 def sentence(set_id: str, audited: SetAudit) -> str:
-    """Return a sentence that says how the contents of a set differ from its name."""
+    """Return how the contents of a set differ from its name, and what to do about it."""
     if audited.verdict == "other_order":
         found = "" if audited.found is None else f" The images are {_content(audited.found)}."
-        return f"{set_id} has the images of the source in a different order, or with exchanged names.{found}"
+        return (
+            f"{set_id} has the images of the source in a different order, or with exchanged names.{found} Sort the "
+            "images as the source does, or copy the set again."
+        )
     if audited.verdict == "other_images":
-        return f"{set_id} was not made from the images with the same names in this source."
+        return (
+            f"{set_id} was not made from the images with the same names in this source. Pass the source that it was "
+            "made from, or copy the set again."
+        )
     if audited.verdict == "clean":
-        return f"{set_id} is not corrupted."
+        return f"{set_id} is not corrupted. Copy the set again."
     if audited.verdict == "inconclusive":
         candidates = ", or ".join(_content(c) for c in audited.candidates)
-        return f"The contents of {set_id} cannot be determined with certainty. " + (
-            f"It may contain {candidates}." if candidates else "It matches no corruption that corruptset knows."
-        )
+        contents = f"It may contain {candidates}." if candidates else "It matches no corruption that corruptset knows."
+        return f"The contents of {set_id} cannot be determined with certainty. {contents} {_advice(audited)}"
     if audited.found is not None:
-        return f"{set_id} contains {_content(audited.found)}."
+        return f"{set_id} contains {_content(audited.found)}. Rename the set, or copy it again."
     if audited.candidates:
-        return f"{set_id} contains {', '.join(_content(c) for c in audited.candidates)}."
-    return f"{set_id} was not compared."
+        contents = ", ".join(_content(c) for c in audited.candidates)
+        return f"{set_id} contains {contents}. Rename the set, or copy it again."
+    return f"{set_id} was not compared. Check its findings."
+
+
+def _advice(audited: SetAudit) -> str:
+    """Return what to do about a set whose contents are not known with certainty."""
+    if audited.checked < audited.images:
+        return "Compare more images with --samples (in Python, samples=N)."
+    return "All its images were compared, so get a copy whose origin you know."
 
 
 def _content(content: Content) -> str:
@@ -58,7 +71,9 @@ def _content(content: Content) -> str:
 
 def meanings(result: Audit) -> list[str]:
     """Return a line for each verdict in a table, and a sentence for each set that does not match its name."""
-    words = verdict_words(BENCHMARKS.get(result.benchmark or ""))
+    encodings = [audited.encoding for audited in result.sets.values() if audited.verdict == "same_pixels"]
+    compressed = any(encoding.startswith("JPEG") for encoding in encodings)
+    words = verdict_words(BENCHMARKS.get(result.benchmark or ""), compressed=compressed)
     present = dict.fromkeys(audited.verdict for audited in result.sets.values())
     lines = [f"{verdict}: {words[verdict]}" for verdict in words if verdict in present]
     if any(audited.findings for audited in result.sets.values()):

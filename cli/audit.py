@@ -11,7 +11,7 @@ import typer
 
 from ..quantities import plural
 from . import completion
-from .options import MACHINE, OUTPUT, SELECTION, SETS, SOURCE, AsJson, Labels, Sets
+from .options import MACHINE, OUTPUT, SELECTION, SETS, SOURCE, AsJson, Labels, Plugins, Sets
 from .output import progress_of, put, put_json
 from .records import put_facts, put_rows
 
@@ -67,6 +67,7 @@ def audit(
             "these sets are compared too.",
         ),
     ] = None,
+    plugins: Plugins = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", rich_help_panel=OUTPUT, help="Also write the report as HTML."),
@@ -95,6 +96,7 @@ def audit(
             sets=sets,
             samples=samples,
             frost_textures=frost_textures,
+            plugins=plugins,
             out=out,
             jobs=jobs,
             progress=progress,

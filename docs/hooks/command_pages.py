@@ -32,10 +32,11 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
     text = (Path(config.docs_dir) / PAGE).read_text("utf-8")
     if page.file.src_uri == PAGE:
         markdown = SECTION.sub("", markdown)
+    folder = "" if page.file.src_uri.startswith("commands/") else "commands/"
     for name, argument, _ in SECTION.findall(text):
         anchor = re.sub(r"[^\w-]", "", f"corruptset {name} {argument}".strip().lower().replace(" ", "-"))
         markdown = re.sub(rf"\]\(((?:\.\./)?){PAGE}#{anchor}\)", rf"](\1commands/{name}.md)", markdown)
-        markdown = markdown.replace(f"](#{anchor})", f"](commands/{name}.md)")
+        markdown = markdown.replace(f"](#{anchor})", f"]({folder}{name}.md)")
     return markdown
 
 

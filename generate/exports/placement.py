@@ -36,6 +36,9 @@ _SPLIT = re.compile(
 also ignores folders whose names begin with ``__``.
 """
 
+_SET_WORDS = re.compile(r"\{(?!(?:class|image|id|label|index|number|source|suffix|ext|top|dataset|hundred)\b)")
+"""A word in the template of image names whose value can differ between sets."""
+
 
 @dataclass(frozen=True)
 class SetSlice:
@@ -81,8 +84,8 @@ class Placement:
         self.top = layout.top.format(**self._words)
         """The top folder of the export. Loaders expect the path of this folder or of its parent."""
         self._words |= {"top": self.top, "archives": _archives_id(manifest)}
-        self._names: dict[int, str] = {}
-        """A cache of image names by sample index. It is not used if the names depend on the set."""
+        self._names: dict[int, str] | None = None if _SET_WORDS.search(layout.image) else {}
+        """A cache of image names by sample index, or None if the names depend on the set."""
         chosen: Sequence[int] = range(len(samples))
         list_notes: list[str] = []
         if layout.listed:
@@ -203,11 +206,11 @@ class Placement:
 
     def image_name(self, images: SetSlice, index: int) -> str:
         """Return the name of an image in its folder or archive."""
-        same_in_all_sets = "{letter" not in self.layout.image
-        if same_in_all_sets and index in self._names:
-            return self._names[index]
-        name = self._names[index] = self.layout.image.format(**self.words(images, index))
-        return name
+        if self._names is None:
+            return self.layout.image.format(**self.words(images, index))
+        if index not in self._names:
+            self._names[index] = self.layout.image.format(**self.words(images, index))
+        return self._names[index]
 
     def words(self, images: SetSlice, index: int) -> dict[str, Any]:
         """Return the values of the words in the layout's templates for an image."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 
 import corrupted_copies
 import pytest
+import small_builds
 from PIL import Image
+from plugin_files import without_plugins, write_blinds
 
 import corruptset
 
@@ -31,6 +36,10 @@ def copy(built, tmp_path):
 
 def codes(audited):
     return [finding.code for finding in audited.findings]
+
+
+def run_command(*arguments):
+    return subprocess.run([sys.executable, "-m", "corruptset", *arguments], capture_output=True, text=True)
 
 
 def save_again(folder, quality, count=None):
@@ -85,3 +94,28 @@ def test_files_that_were_stored_a_second_time_with_the_same_quality_are_found(co
         assert [codes(audited) for audited in audit.sets.values()] == [["reencoded"], ["reencoded"]]
         assert "All 8 compared images" in audit.sets["clean"].findings[0].text
         assert "of the 8 images were decoded and stored as JPEG quality 85" in audit.sets["contrast/1"].findings[0].text
+
+
+@pytest.fixture
+def plugin_build(photographs, tmp_path):
+    with without_plugins():
+        write_blinds(tmp_path)
+        sets = '[[sets]]\ncorruptions = ["blinds"]\nseverities = [2, 5]\n'
+        recipe = small_builds.write_recipe(tmp_path, name="blinds-c", more=sets)
+        recipe.write_text('plugins = ["mine.py"]\n' + recipe.read_text())
+        options = {"jobs": 1, "metrics": 0, "page": False, "any_shape": True, "progress": False}
+        yield corruptset.build(recipe, photographs, tmp_path / "out", **options).directory
+
+
+def test_corruptions_of_plugin_need_it(plugin_build, photographs, tmp_path):
+    arguments = ["audit", str(plugin_build), "--source", photographs, "--json"]
+    refused = run_command(*arguments)
+    assert refused.returncode == 2
+    assert "contains blinds, which mine defines. Pass the plugin" in json.loads(refused.stdout)["error"]["message"]
+    accepted = run_command(*arguments, "--jobs", "2", "--plugin", str(tmp_path / "mine.py"))
+    assert accepted.returncode == 0, accepted.stdout + accepted.stderr
+    sets = json.loads(accepted.stdout)["sets"]
+    assert {set_id: audited["verdict"] for set_id, audited in sets.items()} == {
+        "blinds/2": "same_pixels",
+        "blinds/5": "same_pixels",
+    }

@@ -81,6 +81,18 @@ def test_hundred_classes_give_cifar_100_c_and_ten_thousand_rows_fit_robustbench(
         assert {images.path for images in placement.slices} == {f"CIFAR-10-C/{name}.npy" for name in CIFAR}
 
 
+def test_image_names_can_depend_on_the_set(tmp_path: Path) -> None:
+    """Test a layout that stores all sets in one folder."""
+    data = record_datasets.records_dataset(tmp_path / "unbuilt", "imagenet-c", 2, classes=2, clean=False)
+    layout = get_layout("imagenet-c").model_copy(
+        update={"place": "{top}", "image": "{class}/{corruption}-{severity}-{index}.{suffix}"}
+    )
+    placement = Placement(layout, ExportContents.of(data.manifest, data.samples), ExportOptions())
+    paths = [path for path in placement.paths() if path.endswith(".JPEG")]
+    assert len(set(paths)) == len(paths) == 150
+    assert {"ImageNet-C/c0/fog-5-0.JPEG", "ImageNet-C/c1/snow-1-1.JPEG"} <= set(paths)
+
+
 @pytest.fixture(scope="session")
 def mnist(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Write digits as the four files of MNIST."""

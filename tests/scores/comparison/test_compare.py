@@ -64,7 +64,7 @@ def test_compare_writes_documented_files(tmp_path):
     compare(files, tmp_path / "again", plots=False)
     for name in file_names:
         assert (tmp_path / "again" / name).read_bytes() == files_by_name[name].read_bytes()
-    with pytest.raises(KeyError, match="there are summary"):
+    with pytest.raises(KeyError, match="the available tables are summary"):
         result.table("sumary")
 
 
