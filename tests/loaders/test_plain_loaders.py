@@ -16,7 +16,7 @@ import corruptset
 pytestmark = pytest.mark.ci
 TESTED = (
     "corruptset.open h5py numpy robustbench pyautoattack torchvision timm tensorflow tensorflow_datasets webdataset "
-    "datasets pandas lightning fastai mmpretrain mlcroissant pathlib"
+    "datasets pandas lightning fastai mmpretrain mlcroissant pathlib json"
 ).split()
 
 
@@ -65,14 +65,15 @@ def test_sets_of_dataset_are_read_without_export(in_page_dir):
 
 
 def test_shards_are_read_completely_and_in_order(in_page_dir):
-    data = corruptset.open("sharded/cifar10-c-1.1.0")["contrast/3"]
+    dataset = corruptset.open("sharded/cifar10-c-1.1.0")
+    data = dataset["contrast/3"]
     pixels, files = snippets("import h5py")
     assert len(list(Path("sharded/cifar10-c-1.1.0/hdf5/contrast").glob("3-*.h5"))) > 1
     names = run_snippet(pixels)
     np.testing.assert_array_equal(names["images"], data.array())
     np.testing.assert_array_equal(names["labels"], data.labels)
     (classes,) = snippets('["classes"]')
-    assert run_snippet(classes, labels=names["labels"])["name"] == data.classes[data.labels[0]].name
+    assert run_snippet(classes, labels=names["labels"])["name"] == dataset.classes[data.labels[0]].name
     photographs = corruptset.open("sharded/imagenet-c-1.1.0")["contrast/3"]
     names = run_snippet(files)
     np.testing.assert_array_equal(names["image"], photographs.array()[-1])
