@@ -110,7 +110,7 @@ def test_folder_is_split_by_csv(run, build, tmp_path):
         ("--hold-out group=day", "The source has no groups"),
         ("--train", "the recipe small-c holds out no groups. Name groups with --hold-out group=NAME."),
         (f"{GROUPS} --hold-out day", "expected group=NAME"),
-        ("--groups none.csv", "The groups none.csv cannot be read"),
+        ("--groups none.csv", "The group file none.csv cannot be read"),
     ],
 )
 def test_group_errors_are_reported_before_anything_is_written(run, build, options, message):

@@ -182,6 +182,8 @@ def test_baseline_that_gains_accuracy_has_no_relative_ce(data, predictions):
     gain, loss = Outcome(np.arange(40) < 24), Outcome(np.arange(40) < 10)
     outcomes = {name: gain if name.startswith("frost") else loss for name in data.set_ids}
     outcomes |= dict.fromkeys(("clean", *(f"fog/{severity}" for severity in range(1, 6))), Outcome(clean))
+    # This corruption loses three images and gains two, so the baseline gains accuracy in some resamples.
+    outcomes |= {f"snow/{severity}": Outcome(np.isin(np.arange(40), range(3, 22))) for severity in range(1, 6)}
     scores = corruptset.score(data, predictions, baseline=Predictions("other", data.digest, outcomes))
     for name in ("frost", "fog"):
         row = scores[f"relative_ce.{name}"]
@@ -190,7 +192,11 @@ def test_baseline_that_gains_accuracy_has_no_relative_ce(data, predictions):
     assert (row.value, row.reason) == (None, "the baseline loses no accuracy on 2 corruptions")
     assert has_note(scores, "no relative CE for frost, fog, because the baseline loses no accuracy")
     assert scores.get("ce.frost") is not None
-    assert scores.get("relative_ce.snow") is not None
+    assert scores.get("relative_ce.brightness") is not None
+    assert scores.interval("relative_ce.brightness") is not None
+    snow = scores["relative_ce.snow"]
+    assert snow.value is not None
+    assert (snow.interval, snow.reason) == (None, "no interval, because some resamples divide by almost 0")
 
 
 def test_ratio_with_near_zero_divisors_has_no_interval(data, predictions, capsys):
