@@ -43,6 +43,8 @@ _FROST_ACCEPTED = 3.6
 
 Frost with the published photographs has distances of at most 3.1, and other sets have distances of at least 4.7.
 """
+_OTHERS = ("other_severity", "other_calibration", "other_corruption")
+_FROST_DRAWS = 4
 _FROST_MARGIN = 0.015
 """The typical difference in the weight of the clean image between random draws of frost."""
 
@@ -92,8 +94,11 @@ class ContentSearch:
         self.signatures, self.calibration, self.textures = signatures, calibration, textures
         self._fits: dict[tuple[Hypothesis, Steps, tuple[int, ...]], OwnFits] = {}
 
-    def contents(self, observed: Observed, expected: Hypothesis | None) -> SetContents:
-        """Return what a set contains. The expected content is tried first."""
+    def contents(self, observed: Observed, expected: Hypothesis | None, *, computable: bool = True) -> SetContents:
+        """Return what a set contains. The expected content is tried first.
+
+        If the corruption in the set's name is not computable, no other corruptions are tried.
+        """
         if observed.own is not None:
             made = observed.own(observed.clean, observed.ids)
             for steps in observed.steps:
@@ -106,12 +111,33 @@ class ContentSearch:
             )
         if expected != CLEAN and (exact := self._exactly(observed, CLEAN)) is not None:
             return SetContents("clean", CLEAN, exact.steps, exact=True)
+        if not computable:
+            return SetContents("not_checked")
         found = features(observed.images, [self.signatures.bases[row] for row in observed.rows])
         if expected is not None and not expected.deterministic:
             decided = self._as_expected(observed, found, expected)
             if decided is not None:
                 return decided
-        return self._otherwise(observed, found, expected)
+        return self._confirmed(observed, found, self._otherwise(observed, found, expected), expected)
+
+    def _confirmed(
+        self, observed: Observed, found: Features, contents: SetContents, expected: Hypothesis | None
+    ) -> SetContents:
+        """Return the contents if the images reject the expected content, or that the images allow no decision.
+
+        A wrong verdict on an unmodified set is the worst error, so the rejection is calibrated with new draws.
+        """
+        rivals = contents.candidates if contents.found is None else (contents.found,)
+        if expected is None or expected.deterministic or contents.exact or contents.verdict not in _OTHERS:
+            return contents
+        if expected.corruption == "elastic_transform" and all(map(_moves_points, rivals)):
+            own = [self._own_fits(observed, hypothesis, contents.steps) for hypothesis in (expected, *rivals)]
+            rejected = 0 not in not_rejected(affine_fit(observed.images, observed.clean), own, 0)
+        else:
+            rejected = any(
+                self.signatures.rejects(found, observed.rows, expected, rival, contents.steps) for rival in rivals
+            )
+        return contents if rejected else SetContents("inconclusive", None, contents.steps, (expected, *rivals))
 
     def _exactly(self, observed: Observed, hypothesis: Hypothesis) -> Exact | None:
         """Return how closely the observed images match a hypothesis, or None if they are not equal up to rounding."""
@@ -236,16 +262,16 @@ class ContentSearch:
         near += [d for d in ranked if d not in near and d.hypothesis == expected and d.value <= _ACCEPTED]
         if len(near) == 1 or not all(_has_affine_part(distance) for distance in near):
             return near
-        own = [self._own_fits(observed, distance) for distance in near]
+        own = [self._own_fits(observed, distance.hypothesis, distance.steps) for distance in near]
         named = next((number for number, d in enumerate(near) if d.hypothesis == expected), None)
         left = not_rejected(affine_fit(observed.images, observed.clean), own, named)
         return [near[number] for number in left] or near
 
-    def _own_fits(self, observed: Observed, distance: Distance) -> OwnFits:
+    def _own_fits(self, observed: Observed, hypothesis: Hypothesis, steps: Steps) -> OwnFits:
         """Fit affine maps to elastic transforms that corruptset itself draws, and return the fits."""
-        key = (distance.hypothesis, distance.steps, tuple(observed.rows))
+        key = (hypothesis, steps, tuple(observed.rows))
         if key not in self._fits:
-            self._fits[key] = own_fits(observed.clean, observed.ids, distance.hypothesis, distance.steps)
+            self._fits[key] = own_fits(observed.clean, observed.ids, hypothesis, steps)
         return self._fits[key]
 
     def _frost(
@@ -264,23 +290,29 @@ class ContentSearch:
         if weight is None or min(distance.value for distance in distances) > _FROST_ACCEPTED:
             return None
 
-        def predicted(distance: Distance) -> float:
-            made = apply_storage(distance.hypothesis.images(observed.clean, observed.ids, seed=_OWN_SEED), near.steps)
-            own = image_weight(made, observed.clean)
+        def predicted(distance: Distance) -> list[float]:
             nominal = float(distance.hypothesis.stage.parameters["image_weight"])
-            return nominal if own is None else own.value
+            drawn = []
+            for seed in range(_OWN_SEED, _OWN_SEED + _FROST_DRAWS):
+                made = distance.hypothesis.images(observed.clean, observed.ids, seed=seed, textures=self.textures)
+                own = image_weight(apply_storage(made, near.steps), observed.clean)
+                drawn.append(nominal if own is None else own.value)
+            return drawn
 
-        offs = {distance.hypothesis: abs(predicted(distance) - weight.value) for distance in distances}
-        margin = max(2 * weight.error, _FROST_MARGIN)
+        weights = {distance.hypothesis: predicted(distance) for distance in distances}
+        offs = {hypothesis: abs(float(np.mean(drawn)) - weight.value) for hypothesis, drawn in weights.items()}
+        error = max(weight.error, float(np.mean([np.std(drawn, ddof=1) for drawn in weights.values()])))
+        margin = max(2 * error, _FROST_MARGIN)
         least = min(offs.values())
-        if least > max(3 * weight.error, 1.5 * _FROST_MARGIN):
+        if least > max(3 * error, 1.5 * _FROST_MARGIN):
             return None
         left = [distance for distance in distances if offs[distance.hypothesis] <= least + margin]
         fitting = self._not_excluded(observed, left, expected)
         if len(fitting) > 1:
             return SetContents("inconclusive", None, near.steps, tuple(distance.hypothesis for distance in fitting))
-        verdict = verdict_of(fitting[0].hypothesis, expected)
-        return SetContents(verdict, fitting[0].hypothesis, near.steps)
+        best = fitting[0].hypothesis
+        contents = SetContents(verdict_of(best, expected), best, near.steps)
+        return self._confirmed(observed, found, contents, expected)
 
     def _otherwise(self, observed: Observed, found: Features, expected: Hypothesis | None) -> SetContents:
         """Return what a set contains if its contents differ from what its name states."""
@@ -335,9 +367,12 @@ class ContentSearch:
 
 
 def _has_affine_part(distance: Distance) -> bool:
-    hypothesis = distance.hypothesis
     resized = any(isinstance(step, Resized) for step in distance.steps)
-    return hypothesis.corruption == "elastic_transform" and hypothesis.calibration != VARIANT and not resized
+    return _moves_points(distance.hypothesis) and not resized
+
+
+def _moves_points(hypothesis: Hypothesis) -> bool:
+    return hypothesis.corruption == "elastic_transform" and hypothesis.calibration != VARIANT
 
 
 def _apply_storage(images: Images, steps: Steps) -> NDArray[np.float32]:

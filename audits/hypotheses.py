@@ -102,6 +102,11 @@ def hypothesis_of(corruption: str, severity: int | None, calibration: str) -> Hy
     return Hypothesis(corruption, severity, calibration) if severity in rows[corruption] else None
 
 
+def computable(corruption: str) -> bool:
+    """Return whether some calibration contains a corruption, so that its images can be computed."""
+    return corruption in ("clean", "identity") or any(corruption in shipped(name).rows for name in SHIPPED)
+
+
 MNIST_SEVERITIES = {
     "shot_noise": 5, "impulse_noise": 4, "glass_blur": 1, "motion_blur": 1, "shear": 2, "scale": 3, "rotate": 2,
     "brightness": 5, "translate": 3, "stripe": 1, "fog": 5, "spatter": 4, "dotted_line": 1, "zigzag": 1,

@@ -19,6 +19,8 @@ from .names import corruption_name, parsed_id
 from .own_dataset import read_dataset
 
 IMAGES = (".jpeg", ".jpg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".gif")
+_NUMBER = r"[0-9]|10|[0-9]{1,2}\.[0-9]{2}"
+"""The names of folders that stand for severities."""
 _DEEPEST = 4
 """The maximum number of nested folders from the data folder to a set: benchmark, group, corruption and severity."""
 
@@ -211,7 +213,8 @@ def _tree(root: Path) -> Iterator[FoundSet]:
         relative = folder.relative_to(root).as_posix() if folder != root else folder.name
         name = relative if folder != root else f"{folder.parent.name}/{folder.name}"
         corruption, severity = parsed_id(name)
-        shown = "/".join(name.split("/")[-2:]) if severity is not None else name.rpartition("/")[2]
+        numbered = severity is not None or re.fullmatch(_NUMBER, folder.name) is not None
+        shown = "/".join(name.split("/")[-2:]) if numbered else name.rpartition("/")[2]
         files = list(_image_files(folder, shared))
         if files:
             yield _folder_set(shown, corruption, severity, folder, files, shared)
@@ -220,9 +223,9 @@ def _tree(root: Path) -> Iterator[FoundSet]:
 def _set_folders(folder: Path, depth: int) -> Iterator[Path]:
     """Yield the folders that contain one set each: severities of a corruption, or corruptions without severities."""
     inner = _folders(folder)
-    corruption, numbers = corruption_name(folder.name), [f for f in inner if re.fullmatch("[0-9]|10", f.name)]
+    corruption, numbers = corruption_name(folder.name), [f for f in inner if re.fullmatch(_NUMBER, f.name)]
     parent = corruption_name(folder.parent.name)
-    if re.fullmatch("[0-9]|10", folder.name) and (parent is not None or depth > 0) and not numbers:
+    if re.fullmatch(_NUMBER, folder.name) and (parent is not None or depth > 0) and not numbers:
         yield folder
     elif numbers and len(numbers) == len(inner) and (corruption is not None or _has_classes(numbers[0])):
         yield from numbers

@@ -61,6 +61,29 @@ def detail_matches(found: Sequence[NDArray[np.uint8]], predicted: Sequence[NDArr
     return matrix.argmax(axis=1).tolist() if np.mean(best - second > _DETAIL_LEAD) >= 0.6 else None
 
 
+_NEARER = 0.25
+"""The ratio between the smallest and the second-smallest difference below which the best match is clear."""
+
+
+def pixel_matches(found: Sequence[NDArray[np.uint8]], predicted: Sequence[NDArray[np.uint8]]) -> list[int] | None:
+    """Match found images with predicted images like `detail_matches`, but by their pixels."""
+    if not predicted:
+        return None
+    own = np.stack([image.ravel() for image in found]).astype(np.float32)
+    differences = []
+    for images in predicted:
+        if images.shape[1:] != found[0].shape:
+            return None
+        made = images.reshape(len(images), -1).astype(np.float32)
+        squares = np.square(own).sum(axis=1)[:, None] + np.square(made).sum(axis=1) - 2 * own @ made.T
+        differences.append(squares / own.shape[1])
+    least = np.maximum(np.min(differences, axis=0), 0)
+    if least.shape[1] < 2:
+        return None
+    best, second = np.sort(least, axis=1)[:, :2].T
+    return least.argmin(axis=1).tolist() if np.mean(best < _NEARER * second) >= 0.6 else None
+
+
 def _details(images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
     out = []
     for image in images:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import first_few
-from .archives import PublishedBenchmark
+from .archives import BAR, PublishedBenchmark
 from .found_set import FoundSet
 from .records import Finding
 
@@ -72,6 +72,13 @@ def unreadable_finding(reasons: Sequence[str], found: FoundSet) -> Finding:
     advice = "Copy the set again from its origin." if found.recorded is None else found.recorded.repair
     text = f"{len(reasons)} of the inspected images cannot be read: {reasons[0]}. {advice}"
     return Finding("unreadable_images", text)
+
+
+def not_computable_finding(corruption: str) -> Finding:
+    """Return a finding that a set cannot be compared, because audits cannot compute its corruption."""
+    text = f"An audit cannot compute {corruption}, so the pixels of this set were not compared with expected ones."
+    text += " The add-on package corruptset-cbar computes it. Install it and audit again." if corruption in BAR else ""
+    return Finding("unknown_set", text)
 
 
 def labels_finding(wrong: int, checked: int, classes: int, shift: int | None) -> Finding:

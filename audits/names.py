@@ -6,6 +6,7 @@ import re
 
 from ..corruptions.index import MODULES
 from ..corruptions.registry import is_corruption
+from .archives import BAR
 
 VARIANTS = {
     "frosted_glass_blur": "glass_blur",
@@ -29,6 +30,9 @@ VARIANTS = {
 """Name of a corruption in other packages, such as tensorflow_datasets -> corruptset's name for it."""
 _SEVERITY = re.compile(r"(?:[/ _-]|^)(?:severity|sev|level|s)?[_ -]?([0-9])$")
 
+_SCALED = re.compile(r"/[0-9]{1,2}\.[0-9]{2}$")
+"""Folders that the generator of ImageNet-C-bar names after the strength of a corruption, such as ``2.35``."""
+
 
 def corruption_name(name: str) -> str | None:
     """Return corruptset's name for the corruption that a name stands for, or None if there is no such corruption.
@@ -40,7 +44,7 @@ def corruption_name(name: str) -> str | None:
     """
     plain = re.sub(r"[ .-]+", "_", name.strip().lower())
     plain = VARIANTS.get(plain, plain)
-    if plain == "clean" or plain in MODULES:
+    if plain == "clean" or plain in MODULES or plain in BAR:
         return plain
     return plain if re.fullmatch("[a-z][a-z0-9_]*", plain) and is_corruption(plain) else None
 
@@ -56,5 +60,7 @@ def parsed_id(set_id: str) -> tuple[str | None, int | None]:
     severity, name = None, set_id.strip("/")
     if (found := _SEVERITY.search(name)) is not None:
         severity, name = int(found[1]), name[: found.start()]
+    elif (scaled := _SCALED.search(name)) is not None:
+        name = name[: scaled.start()]
     corruption = corruption_name(name.rpartition("/")[2])
     return corruption, severity if corruption is not None else None

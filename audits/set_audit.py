@@ -15,12 +15,13 @@ from .clean_images import CleanImages, with_channels
 from .contents import SIGNED, ContentSearch, Observed, SetContents
 from .encodings import encodings_of
 from .found_set import FoundSet
-from .hypotheses import Hypothesis, hypothesis_of
-from .likeness import Descriptors, descriptors, detail_matches, likeness
+from .hypotheses import Hypothesis, computable, hypothesis_of
+from .likeness import Descriptors, descriptors, detail_matches, likeness, pixel_matches
 from .messages import (
     BGR,
     GREY,
     labels_finding,
+    not_computable_finding,
     preprocessing_finding,
     size_finding,
     strangers_finding,
@@ -44,7 +45,7 @@ _LEAD = 0.04
 """The lead in similarity above which a different preparation is tried for a set."""
 _EXCHANGED = 0.6
 """The lead in similarity above which a single image belongs to a different name."""
-_LIKENESS_DRAWS = 4
+_LIKENESS_DRAWS = 8
 _OWN_SEED = 104_729
 """A seed that no dataset is likely to have."""
 _CERTAIN, _SLIGHT = 4.0, 0.02
@@ -126,7 +127,17 @@ class SetAuditor:
             return Audited(replace(blank, findings=(*trouble, size_finding(size, expected_size))))
         order = self._order(read, main)
         count, places, moved = len(read.places), list(read.places), False
-        if order.right < 0.4 * count and not self._as_alike_as_expected(read):
+        if order.right >= 0.4 * count:
+            if exchanged := self._exchanged(read, order):
+                moved = True
+            for number, match in exchanged:
+                places[number] = read.places[match]
+        elif not _computable(read):
+            # The corruption may hide the images. Only clear matches of most images show that their order is wrong.
+            moved = len(order.wrong) >= 0.6 * count
+        elif (located := self._located_by_pixels(read, main)) is not None:
+            places, moved = located, located != list(read.places)
+        elif not self._as_alike_as_expected(read):
             located = self._located(read, main) or self._located_by_details(read, main)
             if located is None and self.calibration != "mnist":
                 better = self._other_preparation(read)
@@ -135,10 +146,6 @@ class SetAuditor:
                     return Audited(result, "", self._pictures(read, main, None))
             elif located is not None:
                 places, moved = located, located != list(read.places)
-        elif order.right >= 0.4 * count and (exchanged := self._exchanged(read, order)):
-            for number, match in exchanged:
-                places[number] = read.places[match]
-            moved = True
         images, findings, channels = read.images, trouble, read.images.shape[3]
         if channels == 1 and self.benchmark is not None and self.calibration != "mnist":
             images, channels = np.repeat(images, 3, axis=3), 3
@@ -162,7 +169,7 @@ class SetAuditor:
         expected = self.expected(found)
         contents = self._contents(read, places, channels, steps, main, expected)
         preparation = main
-        unsure = contents.verdict not in GOOD and not contents.exact
+        unsure = contents.verdict not in (*GOOD, "not_checked") and not contents.exact
         if unsure and (better := self._other_preparation(read)) is not None:
             second = self._contents(read, places, channels, steps, better, expected)
             if second.verdict in GOOD or second.exact or contents.verdict == "inconclusive":
@@ -172,6 +179,8 @@ class SetAuditor:
             verdict = "other_order"
         if preparation is not main:
             findings = [*findings, preprocessing_finding(preparation.words, main.words)]
+        if contents.verdict == "not_checked":
+            findings = [*findings, not_computable_finding(str(found.corruption))]
         known = contents.steps if contents.found is not None else None
         findings = [
             *findings,
@@ -217,7 +226,7 @@ class SetAuditor:
             return SetContents("inconclusive")
         ids = [self.clean.samples[place].id for place in places]
         observed = Observed(read.images, clean, ids, rows, steps, read.found.own)
-        contents = self._search(preparation, channels).contents(observed, expected)
+        contents = self._search(preparation, channels).contents(observed, expected, computable=_computable(read))
         return replace(contents, twice=stored_twice(observed, contents, read.encodings, self.textures))
 
     def _other_preparation(self, read: SetImages) -> Preparation | None:
@@ -268,10 +277,17 @@ class SetAuditor:
         made = self._expected_likeness(read) if pairs else []
         if not made:
             return pairs
-        # Images with little texture can resemble other clean images by chance.
-        mean, chance = np.mean(made, axis=0), _CERTAIN * max(_spread(made), _SLIGHT)
+        # Images with little texture can resemble other clean images by chance. An exchanged image is also as alike to
+        # its clean image as draws for that clean image are.
+        mean = np.mean(made, axis=0)
+        spread = np.maximum([_spread([m[i] for m in made]) for i in range(len(matrix))], _SLIGHT)
         change = matrix - mean
-        return [(i, j) for i, j in pairs if change[i, j] - change[i, i] > np.sqrt(2) * chance]
+        return [
+            (i, j)
+            for i, j in pairs
+            if change[i, j] - change[i, i] > np.sqrt(2) * _CERTAIN * spread[i]
+            and matrix[i, j] > mean[j, j] - _CERTAIN * spread[j]
+        ]
 
     def _located(self, read: SetImages, preparation: Preparation) -> list[int] | None:
         """Return the index in the source of each image in a set, or None if most images match no source image."""
@@ -294,20 +310,30 @@ class SetAuditor:
         self.add(located)
         return located
 
-    def _located_by_details(self, read: SetImages, preparation: Preparation) -> list[int] | None:
-        """Locate images like `_located`, but by fine details, and only among the source images that all sets share.
+    def _located_by_pixels(self, read: SetImages, preparation: Preparation) -> list[int] | None:
+        """Locate images like `_located`, but by their pixels, and only among the source images that all sets share.
 
-        The result is None if the matches are not clear.
+        The result is None if the matches are not clear, or if the expected images depend on random draws.
         """
         assert read.images is not None
-        clean = self.cleaned(preparation, read.images.shape[3])
-        variants, expected = [clean], self.expected(read.found)
-        if expected is not None and (expected.deterministic or expected.corruption in SIGNED):
-            ids = [self.clean.samples[place].id for place in self.pool]
-            seeds = range(1 if expected.deterministic else SIGNS)
-            variants += [expected.images(clean, ids, seed=seed) for seed in seeds]
+        matches = pixel_matches(list(read.images), self._predicted(read, preparation))
+        return None if matches is None else [self.pool[match] for match in matches]
+
+    def _located_by_details(self, read: SetImages, preparation: Preparation) -> list[int] | None:
+        """Locate images like `_located_by_pixels`, but by their fine details."""
+        assert read.images is not None
+        variants = [self.cleaned(preparation, read.images.shape[3]), *self._predicted(read, preparation)]
         matches = detail_matches(list(read.images), variants)
         return None if matches is None else [self.pool[match] for match in matches]
+
+    def _predicted(self, read: SetImages, preparation: Preparation) -> list[NDArray[np.uint8]]:
+        """Return the expected images in all variants, or an empty list if they depend on random draws."""
+        expected = self.expected(read.found)
+        if expected is None or not (expected.deterministic or expected.corruption in SIGNED):
+            return []
+        clean = self.cleaned(preparation, 1 if self.calibration == "mnist" else 3)
+        ids = [self.clean.samples[place].id for place in self.pool]
+        return [expected.images(clean, ids, seed=seed) for seed in range(1 if expected.deterministic else SIGNS)]
 
     @functools.lru_cache(maxsize=2)  # noqa: B019 - an auditor lives as long as its audit
     def _source_descriptors(self, places: tuple[int, ...], preparation: Preparation) -> Descriptors:
@@ -358,6 +384,10 @@ class SetAuditor:
             own = clean if self.calibration != "mnist" else with_channels(clean[0], 1)[None]
             made = expected.images(np.ascontiguousarray(own), [self.clean.samples[read.places[0]].id])[0]
         return clean[0], found, made
+
+
+def _computable(read: SetImages) -> bool:
+    return read.found.corruption is None or read.found.own is not None or computable(read.found.corruption)
 
 
 def _channel_trouble(images: NDArray[np.uint8], clean: NDArray[np.uint8]) -> Finding | None:

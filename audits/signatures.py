@@ -33,6 +33,9 @@ _SHRINKAGE = 0.1
 _FEW = 4
 _SPREAD = 5.0
 """The typical difference in a statistic between two draws for a few images, as a multiple of its value in FEATURES."""
+_CALIBRATION_DRAWS, _CERTAIN = 12, 4.5
+"""The number of draws with which a decision is calibrated, and the standard errors that it requires."""
+_CALIBRATION_SEED = 15_485_863
 _LARGEST = 100.0
 """The maximum square of the deviation in one statistic, so that no single statistic can decide."""
 
@@ -70,6 +73,7 @@ class Signatures:
         self.bases: list[Base] = [base_of(image) for image in clean]
         self._tables: dict[tuple[Hypothesis, Steps], NDArray[np.float64]] = {}
         self._rough: dict[tuple[Hypothesis, Steps, tuple[int, ...]], Features] = {}
+        self._drawn: dict[tuple[Hypothesis, Steps, tuple[int, ...]], list[Features]] = {}
 
     def table(self, hypothesis: Hypothesis, steps: Steps) -> NDArray[np.float64]:
         """Return the statistics that a hypothesis predicts for all images, (draws, N, statistics)."""
@@ -113,3 +117,33 @@ class Signatures:
             error += spread / count * (1 + 1 / draws)
         z = np.linalg.solve(np.linalg.cholesky(error), difference)
         return Distance(hypothesis, steps, float(np.sqrt(np.mean(np.minimum(z**2, _LARGEST)))))
+
+    def rejects(
+        self, observed: Features, rows: Sequence[int], hypothesis: Hypothesis, rival: Hypothesis, steps: Steps
+    ) -> bool:
+        """Return whether images reject a hypothesis in favour of a rival.
+
+        The log-likelihood ratio must be improbable under the hypothesis. Its distribution is estimated from new draws
+        for the same images, because the statistics of images with little texture are far from normal.
+        """
+
+        def ratio(found: Features) -> float:
+            own, other = (self.distance(found, rows, one, steps) for one in (hypothesis, rival))
+            return own.log_odds - other.log_odds
+
+        key = (hypothesis, steps, tuple(rows))
+        if key not in self._drawn:
+            clean, ids = self.clean[list(rows)], [self.ids[row] for row in rows]
+            bases = [self.bases[row] for row in rows]
+            self._drawn[key] = [
+                features(
+                    apply_storage(
+                        hypothesis.images(clean, ids, seed=_CALIBRATION_SEED + k, textures=self.textures), steps
+                    ),
+                    bases,
+                )
+                for k in range(1 if hypothesis.deterministic else _CALIBRATION_DRAWS)
+            ]
+        drawn = [ratio(made) for made in self._drawn[key]]
+        spread = float(np.std(drawn, ddof=1)) if len(drawn) > 1 else 0.0
+        return ratio(observed) > max(0.0, float(np.mean(drawn)) + _CERTAIN * spread)

@@ -338,6 +338,7 @@ def main() -> None:
     parser.add_argument("--images", choices=list(PARTS), default=BENCH, help="the clean images")
     parser.add_argument("--cases", default="cifar,mnist,imagenet,imagecorruptions")
     parser.add_argument("--changes", default="", help="only these changes, separated by commas")
+    parser.add_argument("--corruptions", default="", help="only these corruptions, separated by commas")
     parser.add_argument("--every", type=int, default=1, help="only every n-th set, after the unchanged ones")
     parser.add_argument("--copies", action="store_true", help="also audit copies on disk (labels, rows, files)")
     parser.add_argument("--only-copies", action="store_true", help="audit copies on disk only")
@@ -349,6 +350,7 @@ def main() -> None:
         def chosen(case: Case, seen: Counter[str] = seen) -> bool:
             seen[case.change] += 1
             wanted = not given.changes or case.change in given.changes.split(",")
+            wanted = wanted and (not given.corruptions or case.corruption in given.corruptions.split(","))
             return wanted and (case.change == "unchanged" or seen[case.change] % given.every == 0)
 
         rows = [] if given.only_copies else measured(family, chosen)

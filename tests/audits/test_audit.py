@@ -277,3 +277,39 @@ def test_unmodified_images_with_little_texture_get_no_wrong_verdict(name, little
     found = set(verdicts(audit).values())
     assert "same_parameters" in found
     assert found <= {"same_parameters", "inconclusive"}
+
+
+@pytest.mark.ci
+def test_frost_is_compared_pixel_by_pixel_with_the_textures_of_its_sets(tmp_path):
+    clean = corrupted_copies.photographs(32)
+    np.save(tmp_path / "images.npy", clean)
+    np.save(tmp_path / "labels.npy", np.arange(corrupted_copies.COUNT) % 4)
+    textures = tmp_path / "textures"
+    textures.mkdir()
+    generator = np.random.default_rng(3)
+    for i in range(3):
+        coarse = Image.fromarray(generator.integers(60, 256, (30, 40, 3), np.uint8))
+        coarse.resize((400, 300), Image.Resampling.BICUBIC).save(textures / f"ice_{i}.png")
+    keys = [f"somebody {i}" for i in range(corrupted_copies.COUNT)]
+    data = {}
+    for severity in (1, 3, 5):
+        made = corruptset.corrupt(clean, "frost", severity=severity, seed=5, key=keys, textures=textures)
+        data[f"frost/{severity}"] = [(image, i % 4) for i, image in enumerate(made)]
+    source = f"npy:{tmp_path / 'images.npy'},{tmp_path / 'labels.npy'}"
+    audit = corruptset.audit(data, source, benchmark="cifar10-c", frost_textures=textures)
+    assert set(verdicts(audit).values()) == {"same_pixels"}
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("severity", ["1", "2.35"])
+def test_imagenet_c_bar_is_recognised_without_its_corruptions(severity, photographs, tmp_path):
+    for name in ("blue_noise_sample", "sparkles"):
+        for i, image in enumerate(corrupted_copies.corrupted(corrupted_copies.LARGE, "gaussian_noise", 2)):
+            path = tmp_path / "imagenet_c_bar" / name / severity / f"n0000000{i % 4}" / f"val_{i:04d}.JPEG"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(image).save(path, quality=85)
+    audit = corruptset.audit(tmp_path / "imagenet_c_bar", photographs)
+    assert audit.benchmark == "imagenet-c-bar"
+    names = {f"blue_noise_sample/{severity}", f"sparkles/{severity}"}
+    assert verdicts(audit) == dict.fromkeys(names, "not_checked")
+    assert "An audit cannot compute sparkles" in audit.sets[f"sparkles/{severity}"].findings[0].text
