@@ -1,4 +1,4 @@
-"""Count how the files of a set are encoded, according to their headers."""
+"""Count the encodings that the file headers in a set state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ header takes about 0.06 ms, so the headers of a copy of ImageNet-C with 95 sets 
 
 @dataclass(frozen=True)
 class Encodings:
-    """The encodings of the inspected files of a set."""
+    """The encodings of all inspected files in a set."""
 
     counts: Mapping[StoredAs, int]
     """Encoding -> number of files. Files without a readable header are left out."""
@@ -47,7 +47,7 @@ class Encodings:
 
 
 def encodings_of(found: FoundSet, compared: Iterable[int] = ()) -> Encodings:
-    """Read the headers of up to `MOST_INSPECTED` files of a set, spread evenly, and those of the compared images."""
+    """Read the headers of up to `MOST_INSPECTED` files, spread evenly over a set, and of all compared images."""
     spread = np.unique(np.linspace(0, found.count - 1, min(found.count, MOST_INSPECTED)).astype(int)).tolist()
     counts = Counter(found.header(index) for index in sorted({*spread, *compared}))
     return Encodings({encoding: count for encoding, count in counts.items() if encoding.format != "unknown"})

@@ -77,7 +77,7 @@ class FoundData:
     name: str | None = None
     """The name of the benchmark, if a manifest states it."""
     complete: bool = True
-    """Whether the data should contain all sets of the benchmark. It is False for a recipe of the user's own."""
+    """Whether the data should contain all sets of the benchmark. It is False for the recipe of a user."""
     preprocessing: Any = None
     """The preprocessing that a manifest states, if there is a manifest."""
     classes: Sequence[str] = ()

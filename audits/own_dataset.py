@@ -25,7 +25,7 @@ _VARIANTS = {"imagenet-c-all": "imagenet-c"}
 def read_dataset(path: Path) -> FoundData:
     """Return the sets in a dataset that corruptset built, in the order of its manifest.
 
-    Image files are read as they are, even if their sizes differ from the recorded ones.
+    Image files are read even if their sizes differ from the recorded ones.
     """
     data = Dataset(path)
     manifest = data.manifest

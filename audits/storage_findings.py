@@ -1,4 +1,4 @@
-"""Report how the files of a set are stored, if this differs from the expected encoding."""
+"""Report files in a set whose encoding differs from the expected one."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Checked:
         effect = (
             "OpenCV and many labelling tools rotate such images, so their boxes and masks may not fit."
             if source.scheme == "tree"
-            else "Such images may be stored sideways. To store them upright, rotate the pixels of the files first, for "
+            else "Images with an orientation may be stored sideways. To store them upright, rotate the pixels of the files first, for "
             "example with `mogrify -auto-orient`."
         )
         return [
