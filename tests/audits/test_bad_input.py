@@ -144,3 +144,16 @@ def test_audit_rejects_invalid_arguments(cifar):
         corruptset.audit(cifar, sets=["snow/*"])
     with pytest.raises(ParameterError, match="Pass a source too, or leave frost_textures"):
         corruptset.audit(cifar, frost_textures=cifar)
+
+
+def test_unknown_sets_with_numbered_folders_keep_their_names(tmp_path):
+    image = Image.fromarray(corrupted_copies.photographs(32)[0])
+    for name in ("mystery", "riddle"):
+        path = tmp_path / name / "3" / "n00000000" / "val_0000.png"
+        path.parent.mkdir(parents=True)
+        image.save(path)
+    audit = corruptset.audit(tmp_path)
+    assert {set_id: codes(audited)[0] for set_id, audited in audit.sets.items()} == {
+        "mystery/3": "unknown_set",
+        "riddle/3": "unknown_set",
+    }
