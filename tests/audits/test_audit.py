@@ -304,7 +304,7 @@ def test_frost_is_compared_pixel_by_pixel_with_the_textures_of_its_sets(tmp_path
 @pytest.mark.parametrize("severity", ["1", "2.35"])
 def test_imagenet_c_bar_is_recognised_without_its_corruptions(severity, photographs, tmp_path):
     for name in ("blue_noise_sample", "sparkles"):
-        for i, image in enumerate(corrupted_copies.corrupted(corrupted_copies.LARGE, "gaussian_noise", 2)):
+        for i, image in enumerate(corrupted_copies.corrupted_images(corrupted_copies.LARGE, "gaussian_noise", 2)):
             path = tmp_path / "imagenet_c_bar" / name / severity / f"n0000000{i % 4}" / f"val_{i:04d}.JPEG"
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(image).save(path, quality=85)
