@@ -52,6 +52,6 @@ def resumable(out: Path) -> Iterator[BuildPlace]:
             ) from e
         if isinstance(e, MemoryError):
             raise MachineError(
-                f"The machine ran out of memory.{kept} Run the same command again with fewer --jobs."
+                f"The machine ran out of memory.{kept} To resume, run the same command again with fewer --jobs."
             ) from None
         raise

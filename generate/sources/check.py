@@ -59,8 +59,8 @@ class Checked:
         effect = (
             "OpenCV and many labelling tools rotate such images, so their boxes and masks may not fit."
             if source.scheme == "tree"
-            else "Images with an orientation may be stored sideways. To store them upright, rotate the pixels of the files "
-            "first, for example with `mogrify -auto-orient`."
+            else "Images with an orientation may be stored sideways. To store them upright, rotate the pixels of the "
+            "files first, for example with `mogrify -auto-orient`."
         )
         return [
             f"{count:,} of {len(self.good):,} checked images have an EXIF orientation ({examples}). Builds ignore the "

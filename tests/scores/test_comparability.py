@@ -67,10 +67,10 @@ def test_each_difference_has_one_note_and_published_benchmark_has_none(make):
 
 def test_missing_images_and_sets_are_noted(tmp_path, make):
     (note,) = notes(record_datasets.records_dataset(tmp_path / "few", "cifar10-c", 500))
-    assert note == "The dataset has 500 images, but the published scores are over 10,000."
+    assert note == "The dataset has 500 images, but published scores were computed on 10,000."
     rows = [{"region": region_record(f"photo {n // 2}", 3, 0, n % 2).as_json()} for n in range(6)]
     result = notes(record_datasets.records_dataset(tmp_path / "regions", "fragile-cifar10", 6, samples=rows))
-    assert "The dataset has 3 images, but the published scores are over 10,000." in result
+    assert "The dataset has 3 images, but published scores were computed on 10,000." in result
     (note,) = notes(make(), scored=["fog/1", "clean"])
     assert note.startswith("2 of the 96 sets of the recipe are scored (the rest was not built or not selected)")
     part = make()
