@@ -93,7 +93,8 @@ def _notes(data: Dataset, scored: Collection[str]) -> Iterator[str]:
     chosen, total = manifest.selection.get("chosen"), manifest.selection.get("total")
     in_source = len({s.id if s.region is None else s.region.source for s in data.samples})
     if published is not None and published.images not in (None, in_source):
-        yield f"The dataset has {_number(in_source, 'image')}, but published scores were computed on {published.images:,}."
+        images = _number(in_source, "image")
+        yield f"The dataset has {images}, but published scores were computed on {published.images:,}."
     elif isinstance(chosen, int) and isinstance(total, int) and chosen < total and "hold_out" not in manifest.selection:
         yield f"The dataset has {chosen:,} of the {total:,} images of its source."
     if manifest.excluded:
