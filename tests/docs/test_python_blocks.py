@@ -28,7 +28,7 @@ def blocks(page):
     return [block for block in matches if not block.startswith(" ")]
 
 
-@pytest.mark.ci
+@pytest.mark.long
 def test_examples_pass_type_checker(tmp_path):
     for folder in PACKAGES:
         (tmp_path / "corruptset" / folder).parent.mkdir(exist_ok=True)

@@ -149,6 +149,7 @@ def test_unsuitable_workers_are_rejected_by_name(make, cluster, worker_pids, scr
     assert not committed_parts(tmp_path / "out")
 
 
+@pytest.mark.long
 def test_build_survives_killed_hanging_retired_and_added_workers(make, cluster, worker_pids, expected_files):
     """Only the worker that joined later can finish the build.
 

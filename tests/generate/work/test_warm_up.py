@@ -56,7 +56,7 @@ def warm_caches(folder: Path, jobs: int) -> Any:
     return json.loads(run.stdout)
 
 
-@pytest.mark.ci
+@pytest.mark.long
 def test_processes_share_cache_and_prepare_nothing_twice(tmp_path):
     (alone, repeated, second), kernels = warm_caches(tmp_path, 1)
     (shared_data, again_shared, more_shared), same = warm_caches(tmp_path, 2)
