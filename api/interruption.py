@@ -11,7 +11,7 @@ from types import FrameType
 
 from .errors import CorruptsetError
 
-SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGHUP", "SIGTERM") if hasattr(signal, name)]
 """The signals that stop a command. Windows does not have SIGHUP."""
 
 

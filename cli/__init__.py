@@ -14,13 +14,13 @@ def main() -> None:
     """Run the command line."""
     from ..interruption import handle_signals, ignore_signals  # Imported first, because other imports are slow.
 
-    handle_signals()
     atexit.register(gc.freeze)  # Without this, the last garbage collection takes a quarter of a short command's time.
     try:
+        handle_signals()
         from .app import run
 
         run()
-    except KeyboardInterrupt:  # This happens while modules are imported.
+    except KeyboardInterrupt:  # A signal arrived while handlers were installed or modules were imported.
         print("Interrupted.", file=sys.stderr)
         sys.exit(INTERRUPTED)
     finally:
